@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -29,14 +30,11 @@ def require_blas() -> None:
     global _used_in
     if resource is None or _used_in == os.getpid():
         return
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY:
-        free = limit - psutil.Process().memory_info().vms
-        if free < _FIRST_USE:
-            raise MemoryError(
-                f"linear algebra needs {readable(_FIRST_USE)} of address space at its first use, "
-                f"but the limit of this process (ulimit -v) leaves {readable(max(free, 0))}"
-            )
+    if (free := _address_space()) < _FIRST_USE:
+        raise MemoryError(
+            f"linear algebra needs {readable(_FIRST_USE)} of address space at its first use, "
+            f"but the limit of this process (ulimit -v) leaves {readable(free)}"
+        )
     matrix = np.eye(100) + np.ones((100, 100)) / 100
     linalg.cholesky(matrix @ matrix)
     _used_in = os.getpid()
@@ -51,9 +49,22 @@ def require(n_bytes: float, what: str, advice: str = "") -> None:
         )
 
 
+def _address_space() -> float:
+    """Return the bytes that the limit of this process (ulimit -v) leaves."""
+    if resource is None:
+        return math.inf
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return math.inf
+    return max(limit - psutil.Process().memory_info().vms, 0)
+
+
 def available() -> int:
-    """Return the bytes available to this process on the machine and in its control groups (v2)."""
-    free = int(psutil.virtual_memory().available)
+    """Return the bytes available to this process, on the machine and in its limits.
+
+    Limits are that of its address space and those of its control groups (v2).
+    """
+    free = int(min(psutil.virtual_memory().available, _address_space()))
     try:
         groups = _OWN_CGROUP.read_text(encoding="utf-8").splitlines()
     except OSError:

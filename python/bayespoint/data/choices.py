@@ -13,15 +13,18 @@ from bayespoint.blocks import Blocks
 from bayespoint.data.examples import Examples
 from bayespoint.kernels import Differences
 
-FEWER_PAIRS = "Give a sample of the pairs: y of indices of items, of shape (n_pairs, 2)"
+_FEWER_PAIRS = "Give a sample of the pairs: y of indices of items, of shape (n_pairs, 2)"
 _BYTES = 48.0  # of a pair, while it is made
 
 
-def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> Indices:
+def read(
+    y: Any, n_items: int, groups: Any = None, name: str = "y", *, n_features: int = 0
+) -> Indices:
     """Return (n_choices, k) rows of the items' indices, the chosen one first, filled up with -1.
 
     `y` are such rows, or lists of several lengths; or the (n_items,) relevance of the items,
     which makes a pair of any two of one group, by the (n_items,) `groups`, that differ in it.
+    Memory for pairs of items of `n_features` is asked for before.
     """
     if isinstance(y, Blocks):
         raise TypeError(f"{name} must be choices in memory; got Blocks, which only `fit` takes")
@@ -30,7 +33,7 @@ def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> Indices:
         y = [[*row, *[-1] * (width - len(row))] for row in y]
     rows = validation.dense(name, y)
     if rows.ndim == 1 and len(rows):
-        return _of_relevance(rows, n_items, groups)
+        return _of_relevance(rows, n_items, groups, n_features)
     if groups is not None:
         raise ValueError("groups must be None for y of choices; they are for y of relevance")
     return read_rows(rows, n_items, name)
@@ -60,7 +63,7 @@ def read_rows(rows: Array, n_items: int, name: str = "y") -> Indices:
     return rows
 
 
-def _of_relevance(relevance: Array, n_items: int, groups: Any) -> Indices:
+def _of_relevance(relevance: Array, n_items: int, groups: Any, n_features: int) -> Indices:
     """Return the pairs of items of one group, the more relevant one first."""
     known = np.zeros(n_items) if groups is None else validation.labels("groups", groups)
     for name, values in (("y", relevance), ("groups", known)):
@@ -80,7 +83,8 @@ def _of_relevance(relevance: Array, n_items: int, groups: Any) -> Indices:
     total = int(lower.sum())
     if not total:
         raise ValueError("y must differ within a group; got equal relevance in each")
-    memory.require(_BYTES * total, f"y of relevance ({total} pairs of items)", FEWER_PAIRS)
+    size = _BYTES + 16.0 * (2 * n_features + 1)
+    memory.require(size * total, f"y of relevance ({total} pairs of items)", _FEWER_PAIRS)
     within = np.arange(total) - np.repeat(np.cumsum(lower) - lower, lower)
     return np.stack([np.repeat(order, lower), order[np.repeat(starts, lower) + within]], axis=1)
 

@@ -178,9 +178,7 @@ def read_choices(
         m, largest, landmarks = chosen.summary.n_walls, chosen.summary.largest, True
         as_examples = chosen.examples
     else:
-        rows = choices.read(y, n, groups)
-        size, what = 8.0 * rows.size * (2 * items.shape[1] + 1), f"features of {len(rows)} choices"
-        memory.require(size, what, choices.FEWER_PAIRS)
+        rows = choices.read(y, n, groups, n_features=items.shape[1])
         sizes = (rows >= 0).sum(axis=1)
         m, largest = int((sizes - 1).sum()), int(sizes.max())
         landmarks = settings.uses_landmarks(given, m, m)
