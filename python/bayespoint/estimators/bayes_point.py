@@ -549,7 +549,7 @@ class BayesPointClassifier(
         Warns
         -----
         ConvergenceWarning
-            If the root mean square of these errors is above 0.05.
+            If the root mean square of these errors is above 0.1.
 
         Raises
         ------

@@ -42,6 +42,7 @@ RULES = ("probability", "median", "mean")
 
 _PARTS = 20  # number of parts of the draws whose differences tell the error of leave-one-out
 _LARGEST_ERROR = 2.0  # of log odds, of two parts; also stands for that of a single draw
+_LEAST_PART = 1e-12  # least square of the length of the values of all other examples
 
 
 class LeftOutValues(NamedTuple):
@@ -435,24 +436,32 @@ class Labels(Stored):
 
         Given all others, the value of an example has the mean of the (T, n_rows, n) `values` minus
         `dual_coef` over `precision`, the (n,) diagonal of the inverse of their covariance, and the
-        variance one over it. :math:`P(y_i | y_{-i})` is the harmonic mean of :math:`P(y_i |
-        h_{-i})` over the draws (Gelfand, Dey and Chang, 1992), whose inverses are the weights of
-        other classes. The error is that of a ratio of sums over parts of the draws.
+        variance one over it. :math:`P(y_i | y_{-i})` is the harmonic mean of :math:`P(y_i | u)`
+        over the draws (Gelfand, Dey and Chang, 1992), whose inverses are the weights of other
+        classes. Of a draw of a direction u is that of the other values, whose length is integrated
+        out: with it the inverses would vary far more. The error is that of a ratio of sums over
+        parts of the draws. It is large where a function varies by more than the noise, as over
+        landmarks with little softness: inverses then hardly have a mean.
         """
         f = np.moveaxis(values - dual_coef / precision, 1, 0)
         f *= np.sqrt(precision)
         floors, spans, rows = self.floors[label], self.spans[label], np.arange(len(label))
+        uncertain = np.zeros(len(label), dtype=bool)
+        if lengths.freedom is not None:  # the others' part of the unit length
+            own = np.square(dual_coef).sum(axis=1) / precision
+            f /= np.sqrt(np.maximum(1.0 - own, _LEAST_PART))
+            lengths = lengths.without(max(1, self.n_functions - 1))
+        else:
+            uncertain = (floors == 0) & (f.var(axis=1).max(axis=0) > 1)
         n_parts = min(_PARTS, f.shape[1])
         starts = np.linspace(0, f.shape[1], n_parts, endpoint=False).astype(np.intp)
-        total: Any = 0.0
-        for length in self.predicts.lengths(lengths, f.shape[1]):
-            p = self.predicts.probabilities(length * f)
-            weight = p[label, :, rows].T  # of the labels, then their inverses
-            if any(self.label_noise):
-                weight = floors + spans * weight
-            np.divide(1, np.maximum(weight, special.ndtr(-LARGEST_Z), out=weight), out=weight)
-            p *= weight
-            total = total + np.add.reduceat(p, starts, axis=1)  # (n_classes, n_parts, n)
+        p = self.predicts.given_direction(f, lengths)
+        weight = p[label, :, rows].T  # of the labels, then their inverses
+        if any(self.label_noise):
+            weight = floors + spans * weight
+        np.divide(1, np.maximum(weight, special.ndtr(-LARGEST_Z), out=weight), out=weight)
+        p *= weight
+        total = np.add.reduceat(p, starts, axis=1)  # (n_classes, n_parts, n)
         z = np.clip(self.predicts.decision(log_of(total.sum(axis=1).T)), -LARGEST_Z, LARGEST_Z)
         if n_parts == 1:
             return LeftOutValues(z, np.full(len(z), _LARGEST_ERROR))
@@ -464,4 +473,5 @@ class Labels(Stored):
         squares = np.nan_to_num(apart) ** 2
         # Another run may meet weights as large as the largest once more, or not at all.
         square = squares.sum(axis=0) + squares.max(axis=0)
-        return LeftOutValues(z, np.sqrt(square * n_parts / (n_parts - 1)))
+        error = np.sqrt(square * n_parts / (n_parts - 1))
+        return LeftOutValues(z, np.where(uncertain, _LARGEST_ERROR, error))

@@ -15,7 +15,6 @@ quantiles of the normal distribution. The laws of observations are `bayespoint.e
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -74,9 +73,11 @@ class Law(Stored):
         f = _with_lengths(values, variance, lengths)
         return log_of(self.given_values(f, variance).mean(axis=-1)).T
 
-    def lengths(self, lengths: Lengths, n_draws: int) -> Sequence[Any]:
-        """Return lengths of draws, (n_draws, 1) each, for sums of leave-one-out predictions."""
-        return [lengths.quantiles(n_draws)[:, None]]
+    def given_direction(self, f: Floats, lengths: Lengths) -> Floats:
+        """Return means over lengths of the `probabilities` at their multiples of f."""
+        points = lengths.points()
+        total: Any = sum(self.probabilities(length * f) for length in points)
+        return total / len(points)
 
     def votes(self, values: Floats) -> Floats:
         """Return the (n, n_rows) votes of the draws: mean signs, or shares of the classes."""
@@ -127,6 +128,11 @@ class Interval(Law):
 
     def probabilities(self, f: Floats) -> Floats:
         return self._between(special.ndtr(f))
+
+    def given_direction(self, f: Floats, lengths: Lengths) -> Floats:
+        if not lengths.vary:
+            return super().given_direction(f, lengths)
+        return self._between(lengths.probability(math.sqrt(lengths.mean_square) * f))
 
     def _between(self, above: Floats) -> Floats:
         """Return the probabilities of classes from those to be above each threshold."""
@@ -203,9 +209,6 @@ class OneWall(Interval):
         mean = p.mean(axis=1)
         with np.errstate(divide="ignore"):
             return np.stack([np.log1p(-mean), np.log(mean)], axis=1)
-
-    def lengths(self, lengths: Lengths, n_draws: int) -> Sequence[Any]:
-        return lengths.points()
 
 
 @dataclass(frozen=True)

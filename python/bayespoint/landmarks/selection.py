@@ -34,7 +34,7 @@ _FEWEST_EXAMPLES = 6  # examples for each landmark: with fewer their own kernel 
 _WORK = 2e12  # most examples times the square of the landmarks by default
 _LITTLE_WORK = 2.5e10  # work up to which no numbers are compared: the fit is faster
 _TRIAL_SHARE = 0.25  # share of the time that is left which the comparison may take
-_TIMES_A_TRIAL = 4  # time of a fit, in that of a trial with as many landmarks and examples
+_NEXT_FIT = 8  # time of a fit with twice as many landmarks, in that of a trial on its examples
 
 CANDIDATES = 10  # number of random examples among which each landmark is chosen, on average
 _LEVELS = 100  # levels of a category that landmarks know: rarer ones are alike
@@ -116,15 +116,16 @@ def choose_basis(
         return untried(plan.n_components)
     if labels.n_functions > 1:
         fewest = max(1, min(N_COMPONENTS[1], DIMENSIONS // (labels.n_functions - 1), m))
-        allowed = [max(1, fewest // 4), max(1, fewest // 2), fewest]
+        allowed = [fewest]
     else:
         most = max(N_COMPONENTS[0], min(m // _FEWEST_EXAMPLES, int(math.sqrt(_WORK / m))))
         allowed = [n for n in N_COMPONENTS if n <= most]
         fewest = max(n for n in allowed if n == allowed[0] or m * n**2 <= _LITTLE_WORK)
-    timed = budget.deadline is not None
-    if fewest == allowed[0 if timed else -1] == allowed[-1]:
+    first = max(0, allowed.index(fewest) - 1)
+    if budget.deadline is not None:
+        allowed, first = [max(1, allowed[0] // 4), max(1, allowed[0] // 2), *allowed], 0
+    elif fewest == allowed[-1]:
         return untried(fewest)
-    first = 0 if timed else max(0, allowed.index(fewest) - 1)
     rows = np.random.default_rng(seed).permutation(len(examples.label))[:_TRIED]
     some, tried = examples.part(rows), len(rows)
     values, time = list[float](), budget.part(_TRIAL_SHARE)
@@ -145,9 +146,7 @@ def choose_basis(
             if n > fewest and not gains[-1] >= _GAIN:
                 break
             best = basis, found.mean
-            # A fit with twice as many landmarks takes four times as long.
-            following = 4 * _TIMES_A_TRIAL * m / tried * (left - budget.left)
-            if following > budget.left:
+            if _NEXT_FIT * m / tried * (left - budget.left) > budget.left:
                 break
             if len(gains) > 1 and gains[-1] ** 2 < _GAIN * gains[-2]:
                 break

@@ -35,7 +35,7 @@ few dozen examples leave it near 1, unless they ask for a far larger factor, as 
 
 _RANGE = 8.0  # largest factor; the smallest is its inverse
 _AT_BOUND = 0.999  # share of its logarithm from which a factor is at a bound
-_LARGE_ERROR = 0.05  # root mean square of the errors of probabilities from which a warning is given
+_LARGE_ERROR = 0.1  # root mean square of the errors of probabilities from which a warning is given
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,6 +45,15 @@ class Lengths(Stored):
         """Mean squared length."""
         return 1.0 if self.freedom is None else float(self.freedom)
 
+    @property
+    def vary(self) -> bool:
+        """Whether they differ by more than a few percent."""
+        return self.freedom is not None and self.freedom < _MANY
+
+    def without(self, n: int) -> Lengths:
+        """Return the law with n dimensions less, of at least one."""
+        return Lengths(None if self.freedom is None else max(1, self.freedom - n))
+
     def quantiles(self, n: int) -> Floats:
         """Return n quantiles, for a sequence of levels that fills (0, 1) evenly."""
         if self.freedom is None:
@@ -56,7 +65,7 @@ class Lengths(Stored):
         """Return equally weighted points that represent the distribution."""
         if self.freedom is None:
             return [1.0]
-        if self.freedom < _MANY:
+        if self.vary:
             middles = (np.arange(_POINTS) + 0.5) / _POINTS
             return [math.sqrt(square) for square in special.chdtri(self.freedom, 1.0 - middles)]
         spread = math.sqrt(self.freedom - self.mean**2)

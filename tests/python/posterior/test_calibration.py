@@ -102,7 +102,7 @@ def test_the_error_of_leave_one_out_is_that_of_another_seed(kind, softness, basi
 
 def test_uncertain_predictions_are_told():
     with pytest.warns(ConvergenceWarning, match=r"labels have a standard error of 0\.\d+ \(root"):
-        alone("three", 15, 0.1, n_draws=1)
+        alone("two", 6, 0.02, noise=0.0, **LANDMARKS)
     certain = LeftOut(TWO, np.ones((9, 1)), np.ones(9, int), error=np.full(9, 1.0))
     with pytest.warns(ConvergenceWarning, match=r"labels have a standard error of 0\.14"):
         certain.checked_factor()

@@ -119,6 +119,7 @@ def test_whole_weights_count_with_landmarks():
     X, y = drawn(np.random.default_rng(seed(0)), 60)
     counts = np.arange(60) % 3 + 1
     settings = GIVEN | {"approximation": "landmarks", "n_components": 20, "random_state": 0}
+    settings["softness"] = 1.0
     model = BayesPointClassifier(RBF(0.7), **settings).fit(X, y, sample_weight=counts)
     own, proba = (
         model.leave_one_out(X, y)[np.arange(60), y],
@@ -135,7 +136,7 @@ def test_landmarks_and_all_examples_leave_out_alike(n_classes):
     whole, X, y = fitted(40, **settings)
     some, *_ = fitted(40, approximation="landmarks", n_components=40, **settings)
     expected, found = whole.leave_one_out(), some.leave_one_out(X, y)
-    np.testing.assert_allclose(found, expected, atol=0.04)
+    np.testing.assert_allclose(found, expected, atol=0.06)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-9)
     assert np.abs(some.predict_proba(X) - expected).max() > 0.1  # not those of the whole fit
     np.testing.assert_array_equal(some.leave_one_out(X[5:9], y[5:9]), found[5:9])
