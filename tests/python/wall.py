@@ -301,11 +301,17 @@ def landmarks_of(problem, model):
 
 
 def center_of(problem, model):
-    """Return the unit center in the whitened coordinates of a `Reference`."""
+    """Return the unit center in the whitened coordinates of a `Reference`, and the stated angle."""
     landmarks, order = landmarks_of(problem, model)
     _, _, root = Latent(problem, landmarks).parts
     center = (np.atleast_2d(model.posterior_.dual_coef)[:, order] @ root).ravel()
-    return center / np.linalg.norm(center)
+    run, length = model.posterior_.first.draws.run, np.linalg.norm(center)
+    error = run.center_error
+    if problem.has_landmarks:  # relative to a fourth of the draws' length, if that is more
+        whitened = run.draws[..., order] @ root
+        of_draws = np.linalg.norm(whitened) / math.sqrt(math.prod(run.draws.shape[:2]))
+        error *= max(1.0, of_draws / (4 * length))
+    return center / length, error
 
 
 # --- comparison ----------------------------------------------------------------------------------
@@ -394,8 +400,8 @@ def _of_evidence(problem, evidence, right):
 def _of_center(problem, models):
     squares = []
     for model, right in models:
-        error = model.posterior_.first.draws.run.center_error
-        away = center_of(problem, model) - right.center
+        center, error = center_of(problem, model)
+        away = center - right.center
         squares.append(away @ away / (error**2 + right.center_error**2))
     text = f"error stated {error:.2g}, of the reference {right.center_error:.2g}"
     return Deviation(problem, "center", math.sqrt(np.mean(squares)), text)

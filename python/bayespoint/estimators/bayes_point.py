@@ -100,7 +100,8 @@ class BayesPointClassifier(
         Largest number of settings tried, none of them for a scale, and of bounces (None: 10 000
         000) or, with landmarks, steps (None: 100 000) of a chain.
     max_time : float, default=None
-        Seconds for a fit, at most half for the search. The result then depends on the machine.
+        Seconds for a fit, at most half for the search. The result then depends on the machine, and
+        so does the default number of landmarks.
     n_jobs : int, default=None
         Number of threads. The result does not depend on it.
     random_state : None, int, Generator or RandomState, default=None
