@@ -16,13 +16,14 @@ const INTERVALS: usize = 4;
 /// Change of the potential between two nodes, by its slopes there, above which there is one between them if they are not as close
 /// as [`CLOSEST`].
 const STEEP: f64 = 3.0;
-const CLOSEST: f64 = QUARTER / 8.0;
+const CLOSEST: f64 = QUARTER / 6.0;
 
 /// By how much the change of the potential between two nodes may differ from that by the mean of the slopes, times two.
 const BENT: f64 = 0.3;
 
-/// Radians between two nodes that are close enough whatever the potential does between them.
-const NARROWEST: f64 = QUARTER / (1 << 20) as f64;
+/// Radians between two nodes that are close enough whatever the potential does between them. As [`CLOSEST`] it is no dyadic
+/// fraction: rounding must not decide, which differs on the path backwards.
+const NARROWEST: f64 = QUARTER / 1e6;
 
 /// Where a flight ends before a hard wall, relative to the angle there.
 const BEFORE: f64 = 1.0 - 1e-9;
