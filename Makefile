@@ -127,7 +127,7 @@ test-python: install
 test-python-all: install
 	$(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) $(PYTEST_ARGS)
 
-test-slow: install | check-cargo ## the statistical tests and those of properties at full length, and all of the wall (an hour)
+test-slow: install | check-cargo ## the statistical tests and those of properties at full length, and all random problems
 	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS) -- --include-ignored
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PARALLEL) $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark

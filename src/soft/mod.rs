@@ -15,7 +15,8 @@
 //! Π_bounces Ũ'₊(before) exp(-∫ Ũ'₊)    and    Π_bounces (-Ũ')₊(after) exp(-∫ (-Ũ')₊),
 //! ```
 //!
-//! and their ratio is `Π (-Ũ'(after)) / Ũ'(before)` times `exp(Σ_flights Ũ(end) - Ũ(start))`: 1 over that of the law if Ũ is U.
+//! and their ratio is `Π (-Ũ'(after)) / Ũ'(before)` times `exp(Σ_flights Ũ(end) - Ũ(start))`. Where Ũ is U this is
+//! `exp(U(end) - U(start))` of the step, which is the inverse of the ratio of the law, and no step is refused.
 //!
 //! Its tails are heavier than the prior's: the residual is bounded, as about a normal density with label noise it is not.
 //!

@@ -532,7 +532,8 @@ class BayesPointClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), default=None
-            With landmarks, and only then, training examples, all or some; they are not kept.
+            With landmarks, and only then, training examples, all or some; they are not kept. Their
+            relative weights in the fit, if there were any, are taken to be 1.
         y : array-like of shape (n_samples,), default=None
             Their labels.
         return_error : bool, default=False
@@ -550,7 +551,7 @@ class BayesPointClassifier(
         Warns
         -----
         ConvergenceWarning
-            If the root mean square of these errors is above 0.1.
+            If the root mean square of these errors is above 0.05.
 
         Raises
         ------

@@ -42,6 +42,9 @@ RULES = ("probability", "median", "mean")
 
 _PARTS = 20  # number of parts of the draws whose differences tell the error of leave-one-out
 _LARGEST_ERROR = 2.0  # of log odds, of two parts; also stands for that of a single draw
+_LARGEST_SPREAD = 2.0
+"""Variance of a function over landmarks at an example, in that of the noise, from which the error
+of leave-one-out is taken to be the largest: it was up to 0.6 where few draws told of any."""
 _LEAST_PART = 1e-12  # least square of the length of the values of all other examples
 
 
@@ -452,7 +455,7 @@ class Labels(Stored):
             f /= np.sqrt(np.maximum(1.0 - own, _LEAST_PART))
             lengths = lengths.without(max(1, self.n_functions - 1))
         else:
-            uncertain = (floors == 0) & (f.var(axis=1).max(axis=0) > 1)
+            uncertain = (floors == 0) & (f.var(axis=1).max(axis=0) > _LARGEST_SPREAD)
         n_parts = min(_PARTS, f.shape[1])
         starts = np.linspace(0, f.shape[1], n_parts, endpoint=False).astype(np.intp)
         p = self.predicts.given_direction(f, lengths)

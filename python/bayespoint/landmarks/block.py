@@ -29,10 +29,9 @@ _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)  # of normal expectati
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _GROUP = 8  # observations of one draw in the moments of several latent values
 _ENTRIES = 2**21  # numbers in an array of second derivatives
-_LEAST_SOFTNESS = 0.03
-"""Least softness of moments, relative to the variance of a value. With less the likelihood is a
-step between the nodes of expectations, and passes end far from the nearest distribution; balls make
-5 to 100 times as many effective draws in a second about the one with this softness (measured)."""
+LEAST_SOFTNESS = 0.03
+"""Softness relative to the variance of a value, with less of which labels with noise are steps
+between the nodes of expectations: passes may end far from the nearest distribution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,20 +146,22 @@ class Block:
         sums = sums_of_rows(self.rows.reshape(inputs * n, r), factors)
         return np.concatenate([sums.reshape(k, -1), shared], axis=1)
 
-    def moments(self, mean: Floats, root: Floats | None) -> Moments:
+    def moments(self, mean: Floats, root: Floats | None, softened: bool = False) -> Moments:
         """Return the moments under a normal distribution of covariance ``root root^T``; None: 0.
 
-        Softness is taken to be at least `_LEAST_SOFTNESS`.
+        `softened`: with a softness of at least `LEAST_SOFTNESS`.
         """
+        if softened:
+            return self._softened().moments(mean, root)
         rng = np.random.default_rng(self.seed)  # the same draws in every pass
         size = max(1, min(ROWS, _ENTRIES // self.table.shape[1] ** 2) // _GROUP) * _GROUP
         parts = (self.part(part) for part in validation.blocks(len(self.label), size))
         nothing = Moments(0.0, np.zeros(len(mean)), np.zeros((len(mean), len(mean))))
-        return sum((part._softened()._moments(mean, root, rng) for part in parts), nothing)
+        return sum((part._moments(mean, root, rng) for part in parts), nothing)
 
     def _softened(self) -> Block:
         squares = np.einsum("anr,anr->an", self.rows, self.rows).max(axis=0)
-        factor = np.minimum(1.0, (_LEAST_SOFTNESS * np.maximum(squares, 1.0)) ** -0.5)
+        factor = np.minimum(1.0, (LEAST_SOFTNESS * np.maximum(squares, 1.0)) ** -0.5)
         if factor.min(initial=1.0) == 1:
             return self
         rows = self.rows * factor.astype(self.rows.dtype)[:, None]
@@ -300,9 +301,10 @@ class BlockSums:
         self._labels = executor.keep(Block.without_rows, (self.blocks,))
         self._values: list[Any] = []
 
-    def moments(self, mean: Floats, root: Floats | None) -> Moments:
+    def moments(self, mean: Floats, root: Floats | None, softened: bool = False) -> Moments:
         """Return the moments of all examples under a normal distribution of w."""
-        return self.executor.total(partial(Block.moments, mean=mean, root=root), (self.blocks,))
+        work = partial(Block.moments, mean=mean, root=root, softened=softened)
+        return self.executor.total(work, (self.blocks,))
 
     def start(self, vectors: Floats) -> None:
         """Compute the values of all examples for the mean, and place and direction of each ball."""

@@ -51,6 +51,14 @@ class Normal:
         return _log_det(self.root)
 
 
+def nearer(
+    moments: Callable[[Floats, Floats | None], Moments], one: Normal, other: Normal
+) -> Normal:
+    """Return the one of two distributions with the higher lower bound, by these moments."""
+    bounds = [moments(n.mean, n.root).value + n.prior_term for n in (one, other)]
+    return one if bounds[0] >= bounds[1] else other
+
+
 def approximate(
     moments: Callable[[Floats, Floats | None], Moments],
     dimension: int,

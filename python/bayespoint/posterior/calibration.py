@@ -35,7 +35,7 @@ few dozen examples leave it near 1, unless they ask for a far larger factor, as 
 
 _RANGE = 8.0  # largest factor; the smallest is its inverse
 _AT_BOUND = 0.999  # share of its logarithm from which a factor is at a bound
-_LARGE_ERROR = 0.1  # root mean square of the errors of probabilities from which a warning is given
+_LARGE_ERROR = 0.05  # root mean square of the errors of probabilities from which a warning is given
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +140,7 @@ def warn_of(error: Floats) -> None:
         warn(
             f"leave-one-out probabilities of the labels have a standard error of {size:.2g} (root "
             "mean square): few of the draws count for them. More draws (n_draws) help, or a larger "
-            "softness; leave_one_out(return_error=True) tells the error of each",
+            "softness, or all kernel values in place of landmarks (approximation=None); "
+            "leave_one_out(return_error=True) tells the error of each",
             ConvergenceWarning,
         )

@@ -24,7 +24,7 @@ from bayespoint.engine.settings import SampleSettings
 from bayespoint.labels import Labels
 from bayespoint.landmarks import normal, sampling, selection
 from bayespoint.landmarks.basis import Basis
-from bayespoint.landmarks.block import BlockSums, make_block
+from bayespoint.landmarks.block import LEAST_SOFTNESS, BlockSums, make_block
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.model import Model
 from bayespoint.results import BilliardResult
@@ -213,29 +213,41 @@ def _landmarks(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report)
     fit = replace(fit, examples=examples, labels=labels)
     with examples.executor.running():
         blocks = _blocks(fit, basis, hyper.softness, report)
-        result = _soft_billiard(blocks, fit, basis, start, budget, report)
+        result = _soft_billiard(blocks, fit, basis, start, hyper.softness, budget, report)
     draws = Draws(result, Lengths(None), n_shared=labels.n_shared)
     model = Model(fit.classes, hyper, labels, basis, draws)
     return model if labels.n_inputs > 1 else replace(model, left_out=model.without_each(some))
 
 
 def _soft_billiard(
-    blocks: BlockSums, fit: Fit, basis: Basis, start: Floats, budget: Budget, report: Report
+    blocks: BlockSums,
+    fit: Fit,
+    basis: Basis,
+    start: Floats,
+    softness: float,
+    budget: Budget,
+    report: Report,
 ) -> LandmarkResult:
     """Return the draws over landmarks, with warnings."""
     labels, plan, n_examples = fit.labels, fit.plan, len(fit.examples)
     tol, passes = plan.tolerance(n_examples, 2), [0]
     time = budget.part(_NORMAL_SHARE)
+    # Of labels with noise that are nearly steps the passes may end far from the nearest one.
+    sharp = softness < LEAST_SOFTNESS * float(np.square(basis.factor.lower).sum(axis=1).mean())
     with report.part("normal approximation"):
-        found = normal.approximate(
-            blocks.moments,
-            len(start),
-            mean=start,
-            n_rising=labels.n_shared,
-            tol=_NORMAL_TOL,
-            report=lambda done, bound: passes.append(done),
-            over=lambda: time.left <= 0,
-        )
+        tried = [
+            normal.approximate(
+                partial(blocks.moments, softened=softened),
+                len(start),
+                mean=start,
+                n_rising=labels.n_shared,
+                tol=_NORMAL_TOL,
+                report=lambda done, bound: passes.append(done),
+                over=lambda: time.left <= 0,
+            )
+            for softened in ([False, True] if sharp and any(labels.label_noise) else [False])
+        ]
+        found = normal.nearer(blocks.moments, *tried) if len(tried) > 1 else tried[0]
     if report.verbose:
         report.tell(f"normal approximation, {passes[-1]} passes: {report.seconds()}")
     with report.task("billiard", PERCENT) as advance:

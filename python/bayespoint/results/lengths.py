@@ -47,7 +47,7 @@ class Lengths(Stored):
 
     @property
     def vary(self) -> bool:
-        """Whether they differ by more than a few percent."""
+        """Whether their standard deviation is above 7 percent of their mean."""
         return self.freedom is not None and self.freedom < _MANY
 
     def without(self, n: int) -> Lengths:

@@ -167,7 +167,7 @@ def test_landmarks_have_all_that_the_other_classifier_has(over_landmarks):
     assert model.predict_set(POINTS, 0.1).shape == (40, 4)
     lower, upper = model.predict_proba_interval(POINTS)
     p = model.predict_proba(POINTS)
-    assert ((lower < p) & (p < upper)).mean() > 0.9
+    assert ((lower < p) & (p < upper))[p > 1e-3].all()  # a few draws make smaller ones
     for method in ("vote", "gibbs"):
         assert (model.predict(POINTS, method=method) == NAMES[p.argmax(axis=1)]).mean() > 0.6
     assert model.suggest_query(POINTS)[0] in range(40)

@@ -26,7 +26,7 @@ X, Y = make_moons(60, noise=0.2, random_state=SEED)
 
 
 def fitted(kernel, **given):
-    return BayesPointClassifier(kernel, random_state=SEED, tol=0.3, n_draws=10, **given).fit(X, Y)
+    return BayesPointClassifier(kernel, random_state=SEED, tol=0.3, n_draws=30, **given).fit(X, Y)
 
 
 def names(kernel, points=X):

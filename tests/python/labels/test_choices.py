@@ -134,9 +134,9 @@ def test_choices_on_dask_are_those_in_blocks(rows):
     array = pytest.importorskip("dask.array").from_array(np.array(rows), chunks=(3, 1))
     of_dask = ranker(approximation="landmarks", tol=0.3, n_draws=50).fit(X, array)
     of_blocks = fitted("blocks", rows, tol=0.3, n_draws=50)
-    np.testing.assert_allclose(of_dask.predict(X), of_blocks.predict(X), rtol=1e-5)
+    np.testing.assert_allclose(of_dask.predict(X), of_blocks.predict(X), rtol=1e-12)
     np.testing.assert_allclose(
-        of_dask.predict_proba(X, NEW), of_blocks.predict_proba(X, NEW), rtol=1e-5
+        of_dask.predict_proba(X, NEW), of_blocks.predict_proba(X, NEW), rtol=1e-12
     )
 
 

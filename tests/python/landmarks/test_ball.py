@@ -1,6 +1,7 @@
 """A ball with soft walls samples the stated posterior, and a wrong one does not."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from bayespoint import SampleOptions, VersionSpace
 from bayespoint.data.executors import Dask, Threads
 from bayespoint.labels import Labels
 from bayespoint.landmarks.block import Block, BlockSums
-from bayespoint.landmarks.normal import Normal, approximate
+from bayespoint.landmarks.normal import Normal, approximate, nearer
 from bayespoint.landmarks.sampling import BATCH, Balls
 from bayespoint.results import diagnostics
 from helpers import SLOW, seed
@@ -105,7 +106,16 @@ def approximation(blocks, block, dimension):
     if block.n_shared:
         mean = of_kind(0.0, block.n_shared + 1, True)
         mean = mean.first_weights(dimension - block.n_shared, block.label)
-    return approximate(blocks.moments, dimension, mean=mean, n_rising=n_rising(block))
+    tried = [
+        approximate(
+            partial(blocks.moments, softened=softened),
+            dimension,
+            mean=mean,
+            n_rising=n_rising(block),
+        )
+        for softened in (False, True)
+    ]
+    return nearer(blocks.moments, *tried)
 
 
 def log_posterior(block, w):
