@@ -123,12 +123,12 @@ def choose_basis(
         fewest = max(n for n in allowed if n == allowed[0] or m * n**2 <= _LITTLE_WORK)
     first = max(0, allowed.index(fewest) - 1)
     if budget.deadline is not None:
-        allowed, first = [max(1, allowed[0] // 4), max(1, allowed[0] // 2), *allowed], 0
+        allowed, first = sorted({max(1, allowed[0] // 4), max(1, allowed[0] // 2), *allowed}), 0
     elif fewest == allowed[-1]:
         return untried(fewest)
     rows = np.random.default_rng(seed).permutation(len(examples.label))[:_TRIED]
     some, tried = examples.part(rows), len(rows)
-    values, time = list[float](), budget.part(_TRIAL_SHARE)
+    values, for_trials = list[float](), budget.part(_TRIAL_SHARE)
     best: tuple[Basis, Floats] | None = None
     with one_thread():
         for n in allowed[first:]:
@@ -139,7 +139,7 @@ def choose_basis(
                 functions, rest = np.split(mean, [len(mean) - labels.n_shared])
                 heights = fewer.features(basis.points) @ functions.reshape(-1, len(fewer)).T
                 start = np.append(basis.factor.whitened(heights.T).T, rest)
-            found = _approximation(basis, some, labels, softness, start, time)
+            found = _approximation(basis, some, labels, softness, start, for_trials)
             regained = _REGAINED * (1 - tried / m) * found.prior_term
             values.append((found.bound - regained) / tried)
             gains = np.diff(values)

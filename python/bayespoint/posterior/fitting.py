@@ -231,7 +231,7 @@ def _soft_billiard(
     """Return the draws over landmarks, with warnings."""
     labels, plan, n_examples = fit.labels, fit.plan, len(fit.examples)
     tol, passes = plan.tolerance(n_examples, 2), [0]
-    time = budget.part(_NORMAL_SHARE)
+    for_normal = budget.part(_NORMAL_SHARE)
     # Of labels with noise that are nearly steps the passes may end far from the nearest one.
     sharp = softness < LEAST_SOFTNESS * float(np.square(basis.factor.lower).sum(axis=1).mean())
     with report.part("normal approximation"):
@@ -243,7 +243,7 @@ def _soft_billiard(
                 n_rising=labels.n_shared,
                 tol=_NORMAL_TOL,
                 report=lambda done, bound: passes.append(done),
-                over=lambda: time.left <= 0,
+                over=lambda: for_normal.left <= 0,
             )
             for softened in ([False, True] if sharp and any(labels.label_noise) else [False])
         ]

@@ -81,9 +81,8 @@ class Mixture(Savable):
         """Mean absolute change of the probability of a class at new points with another seed.
 
         It is measured at the training points, each given the labels of all others, by the
-        hyperparameters drawn. With their own labels known these points change by half to three
-        times as much. The draws of the models add some 0.002. NaN if no hyperparameters, or too
-        few, were drawn.
+        hyperparameters drawn, without the error of the draws of each model. NaN if no
+        hyperparameters, or too few, were drawn.
         """
         search = self.first.hyper.search
         return math.nan if search is None else search.seed_error
