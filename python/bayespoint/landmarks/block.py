@@ -28,10 +28,8 @@ from bayespoint.landmarks.basis import Basis
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)  # of normal expectations
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _GROUP = 8  # observations of one draw in the moments of several latent values
+_VECTORS = 16  # functions whose values are computed together
 _ENTRIES = 2**21  # numbers in an array of second derivatives
-LEAST_SOFTNESS = 0.03
-"""Softness relative to the variance of a value, with less of which labels with noise are steps
-between the nodes of expectations: passes may end far from the nearest distribution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,22 +144,22 @@ class Block:
         sums = sums_of_rows(self.rows.reshape(inputs * n, r), factors)
         return np.concatenate([sums.reshape(k, -1), shared], axis=1)
 
-    def moments(self, mean: Floats, root: Floats | None, softened: bool = False) -> Moments:
+    def moments(self, mean: Floats, root: Floats | None, softness: float = 0.0) -> Moments:
         """Return the moments under a normal distribution of covariance ``root root^T``; None: 0.
 
-        `softened`: with a softness of at least `LEAST_SOFTNESS`.
+        `softness` is the least one, relative to the variance of a value.
         """
-        if softened:
-            return self._softened().moments(mean, root)
+        if softness:
+            return self._softened(softness).moments(mean, root)
         rng = np.random.default_rng(self.seed)  # the same draws in every pass
         size = max(1, min(ROWS, _ENTRIES // self.table.shape[1] ** 2) // _GROUP) * _GROUP
         parts = (self.part(part) for part in validation.blocks(len(self.label), size))
         nothing = Moments(0.0, np.zeros(len(mean)), np.zeros((len(mean), len(mean))))
         return sum((part._moments(mean, root, rng) for part in parts), nothing)
 
-    def _softened(self) -> Block:
+    def _softened(self, softness: float) -> Block:
         squares = np.einsum("anr,anr->an", self.rows, self.rows).max(axis=0)
-        factor = np.minimum(1.0, (LEAST_SOFTNESS * np.maximum(squares, 1.0)) ** -0.5)
+        factor = np.minimum(1.0, (softness * np.maximum(squares, 1.0)) ** -0.5)
         if factor.min(initial=1.0) == 1:
             return self
         rows = self.rows * factor.astype(self.rows.dtype)[:, None]
@@ -301,10 +299,20 @@ class BlockSums:
         self._labels = executor.keep(Block.without_rows, (self.blocks,))
         self._values: list[Any] = []
 
-    def moments(self, mean: Floats, root: Floats | None, softened: bool = False) -> Moments:
+    def moments(self, mean: Floats, root: Floats | None, softness: float = 0.0) -> Moments:
         """Return the moments of all examples under a normal distribution of w."""
-        work = partial(Block.moments, mean=mean, root=root, softened=softened)
+        work = partial(Block.moments, mean=mean, root=root, softness=softness)
         return self.executor.total(work, (self.blocks,))
+
+    def log_likelihoods_at(self, vectors: Floats) -> Floats:
+        """Return the log likelihoods of an even number of weight vectors, a few at a time."""
+        found = []
+        for rows in validation.blocks(len(vectors), _VECTORS):
+            some = vectors[rows]
+            self.start(np.concatenate([np.zeros_like(some[:1]), some]))  # places and directions
+            trials = np.arange(len(some)) // 2, np.tile(np.eye(2), (len(some) // 2, 1))
+            found.append(self.log_likelihoods(trials)[:, 0])
+        return np.concatenate(found)
 
     def start(self, vectors: Floats) -> None:
         """Compute the values of all examples for the mean, and place and direction of each ball."""

@@ -9,11 +9,12 @@ about the one at the mode.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
+from scipy.special import logsumexp
 
 from bayespoint.base.validation import Floats
 from bayespoint.landmarks.block import Moments
@@ -28,6 +29,7 @@ _SMALLEST_SHARE = 1 / 16  # least part of the way to a new covariance
 _FIRST_SHARE = 0.5  # that in the first pass
 _LARGER = 2.0  # largest growth of this part from pass to pass
 _SMALLEST_PRECISION = 1.0  # least eigenvalue, the prior's: with less, means may run away
+_DRAWS = 128  # draws by which distributions are compared
 _CHANGE = 5e-3  # change of the log determinant of the covariance, by dimension, at which to stop
 
 
@@ -51,12 +53,24 @@ class Normal:
         return _log_det(self.root)
 
 
-def nearer(
-    moments: Callable[[Floats, Floats | None], Moments], one: Normal, other: Normal
+def widest(
+    log_likelihoods: Callable[[Floats], Floats], normals: Sequence[Normal], seed: int
 ) -> Normal:
-    """Return the one of two distributions with the higher lower bound, by these moments."""
-    bounds = [moments(n.mean, n.root).value + n.prior_term for n in (one, other)]
-    return one if bounds[0] >= bounds[1] else other
+    """Return the normal distribution that covers most of a posterior.
+
+    The evidence is estimated by importance sampling with the same few draws for all. Where a
+    posterior has several parts the estimate is larger for a distribution that covers more of them,
+    which the bound may put behind one that fits a small part well (Burda et al., 2016).
+    """
+    z = np.random.default_rng(seed).standard_normal((_DRAWS, len(normals[0].mean)))
+    own = 0.5 * np.einsum("ij,ij->i", z, z)
+
+    def evidence(normal: Normal) -> float:
+        w = normal.mean + z @ normal.root.T
+        prior = -0.5 * np.einsum("ij,ij->i", w, w)
+        return float(logsumexp(log_likelihoods(w) + prior + own) + normal.log_det_root)
+
+    return max(normals, key=evidence)
 
 
 def approximate(

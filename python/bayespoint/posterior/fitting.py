@@ -24,7 +24,7 @@ from bayespoint.engine.settings import SampleSettings
 from bayespoint.labels import Labels
 from bayespoint.landmarks import normal, sampling, selection
 from bayespoint.landmarks.basis import Basis
-from bayespoint.landmarks.block import LEAST_SOFTNESS, BlockSums, make_block
+from bayespoint.landmarks.block import BlockSums, make_block
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.model import Model
 from bayespoint.results import BilliardResult
@@ -35,6 +35,8 @@ from bayespoint.results.lengths import Lengths
 
 _SINGLE_SOFTNESS = 5e-5  # least, relative to the mean of k(x, x), for draws kept in singles
 _NORMAL_TOL = 0.5  # change of the bound in a pass, nats, at which an approximation is near enough
+_SOFTNESS = 0.03, 1.0
+"""Least softnesses, relative to the variance of a value, of other approximations that are tried."""
 _NORMAL_SHARE = 0.5  # share of the time for landmarks that the approximation may take
 _DOUBLES = 10_000  # most examples whose features are kept in doubles
 _LEFT_OUT = 2000  # most examples over landmarks whose leave-one-out predictions are kept
@@ -232,12 +234,13 @@ def _soft_billiard(
     labels, plan, n_examples = fit.labels, fit.plan, len(fit.examples)
     tol, passes = plan.tolerance(n_examples, 2), [0]
     for_normal = budget.part(_NORMAL_SHARE)
-    # Of labels with noise that are nearly steps the passes may end far from the nearest one.
-    sharp = softness < LEAST_SOFTNESS * float(np.square(basis.factor.lower).sum(axis=1).mean())
+    # If labels with noise are nearly steps the passes may end in a small part of the posterior.
+    variance = float(np.square(basis.factor.lower).sum(axis=1).mean())
+    sharp = any(labels.label_noise) and softness < min(_SOFTNESS) * variance
     with report.part("normal approximation"):
         tried = [
             normal.approximate(
-                partial(blocks.moments, softened=softened),
+                partial(blocks.moments, softness=least),
                 len(start),
                 mean=start,
                 n_rising=labels.n_shared,
@@ -245,9 +248,11 @@ def _soft_billiard(
                 report=lambda done, bound: passes.append(done),
                 over=lambda: for_normal.left <= 0,
             )
-            for softened in ([False, True] if sharp and any(labels.label_noise) else [False])
+            for least in ((0.0, *_SOFTNESS) if sharp else (0.0,))
         ]
-        found = normal.nearer(blocks.moments, *tried) if len(tried) > 1 else tried[0]
+        found = tried[0]
+        if sharp and for_normal.left > 0:
+            found = normal.widest(blocks.log_likelihoods_at, tried, budget.choice_seed)
     if report.verbose:
         report.tell(f"normal approximation, {passes[-1]} passes: {report.seconds()}")
     with report.task("billiard", PERCENT) as advance:

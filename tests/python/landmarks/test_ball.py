@@ -11,7 +11,7 @@ from bayespoint import SampleOptions, VersionSpace
 from bayespoint.data.executors import Dask, Threads
 from bayespoint.labels import Labels
 from bayespoint.landmarks.block import Block, BlockSums
-from bayespoint.landmarks.normal import Normal, approximate, nearer
+from bayespoint.landmarks.normal import Normal, approximate, widest
 from bayespoint.landmarks.sampling import BATCH, Balls
 from bayespoint.results import diagnostics
 from helpers import SLOW, seed
@@ -108,14 +108,14 @@ def approximation(blocks, block, dimension):
         mean = mean.first_weights(dimension - block.n_shared, block.label)
     tried = [
         approximate(
-            partial(blocks.moments, softened=softened),
+            partial(blocks.moments, softness=softness),
             dimension,
             mean=mean,
             n_rising=n_rising(block),
         )
-        for softened in (False, True)
+        for softness in (0.0, 0.03, 1.0)
     ]
-    return nearer(blocks.moments, *tried)
+    return widest(blocks.log_likelihoods_at, tried, seed=0)
 
 
 def log_posterior(block, w):
