@@ -7,7 +7,8 @@ Carlo (`plain_posterior`) at a few quantities. A difference of means, over the s
 seeds and the reference, has Student's t distribution if the law is right; z is the normal quantile
 of the same probability. So the root mean square of z over the problems of a cell is 1 up to chance.
 The evidence is compared by its own error, and so is the center: there z is the root mean square of
-its true angle over the one stated. What a run warned about is in a row of its own.
+its true angle over the one stated. What a run warned about is in a row of its own, with
+leave-one-out probabilities whose stated error is large.
 """
 
 import argparse
@@ -32,6 +33,8 @@ JITTER = 1e-6  # of the landmarks' matrix, relative to the mean of its diagonal
 FEW = 1000  # vectors of a run that give probabilities of several classes
 FLOOR = 3e-4  # difference of probabilities, and of functions in deviations, that is let pass
 FLOOR_OF_EVIDENCE = 0.01
+LARGE = 0.5  # error of the log odds of a label left out above which it counts as warned about
+TINY = 1e-12
 CHANCE, SLACK = 1e-7, 1.1  # of a false alarm of one quantity of a cell, and spread let pass
 QUANTITIES = ("mean", "square", "mixture", "moments", "left out", "evidence", "center")
 
@@ -271,7 +274,10 @@ def fitted(problem, seed):
 
 
 def stated(problem, model):
-    """Return what a fitted model says of the quantities of a `Reference`."""
+    """Return what a fitted model says of the quantities of a `Reference`.
+
+    Also the error it states of the log odds of the label that is left out.
+    """
     X, row, new = problem.X, problem.row, problem.X[-N_NEW:]
     noise = {} if problem.is_ranking else {"noise": False}
     f = model.sample_functions(X[problem.places], **noise, random_state=model.random_state)
@@ -279,16 +285,18 @@ def stated(problem, model):
     parts = [f.mean(axis=0), (f**2).mean(axis=0)]
     if problem.is_ranking:
         p = model.predict_proba(X, problem.pairs)
-        return np.concatenate([*parts, p if row else 1 - p])
+        return np.concatenate([*parts, p if row else 1 - p]), 0.0
     parts.append(model.predict_proba(new, method="mixture")[:, row])
     if problem.kind == "two":
         parts.append(model.predict_proba(new)[:, row])
     if problem.has_landmarks:
         one = [problem.example[problem.out]]
-        left = model.leave_one_out(X[one], problem.label[one])
+        weight = None if problem.is_counted else problem.weight[one] / problem.weight.mean()
+        left, error = model.leave_one_out(X[one], problem.label[one], weight, return_error=True)
     else:
-        left = model.leave_one_out()[[problem.out]]
-    return np.concatenate([*parts, left[:, row]])
+        left, error = (x[[problem.out]] for x in model.leave_one_out(return_error=True))
+    own = left[0, problem.label[problem.example[problem.out]]]
+    return np.concatenate([*parts, left[:, row]]), error[0] / max(own * (1 - own), TINY)
 
 
 def landmarks_of(problem, model):
@@ -358,16 +366,17 @@ def _compare(problem, wrong, rng):
     with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
         evidence = models[0][0].evidence(tol=0.2, max_length=2000, random_state=problem.seed)
-    found = _of_means(problem, models, shared=len(references) == 1)
-    if problem.kind not in ("ordered", "sets"):  # their centers have more coordinates
+    ours, errors = (np.array(x) for x in zip(*(stated(problem, m) for m, _ in models), strict=True))
+    found = _of_means(problem, ours, models, shared=len(references) == 1)
+    found.append(_of_evidence(problem, evidence, models[0][1].evidence))
+    # Those of ordered classes and choices out of sets have more coordinates.
+    if problem.kind not in ("ordered", "sets") and np.isfinite(models[0][1].center).all():
         found.append(_of_center(problem, models))
-    found = [replace(each, warned=bool(caught)) for each in found]
-    evidence = _of_evidence(problem, evidence, models[0][1].evidence)
-    return [*found, replace(evidence, warned=bool(caught or messages))]
+    more = {"evidence": messages, "left out": errors.max() > LARGE}
+    return [replace(one, warned=bool(caught or more.get(one.quantity))) for one in found]
 
 
-def _of_means(problem, models, *, shared):
-    ours = np.stack([stated(problem, model) for model, _ in models])
+def _of_means(problem, ours, models, *, shared):
     right, error = (np.stack([getattr(r, name) for _, r in models]) for name in ("value", "error"))
     names = models[0][1].names
     prior = problem.kernel[1](problem.X, problem.X).diagonal()[problem.places] + problem.offset

@@ -513,15 +513,30 @@ class BayesPointClassifier(
         return questions.predict_proba_interval(self._mixture, points, level, diag=diag)
 
     @overload
-    def leave_one_out(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Floats: ...
+    def leave_one_out(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Floats: ...
 
     @overload
     def leave_one_out(
-        self, X: ArrayLike | None = None, y: ArrayLike | None = None, *, return_error: bool
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        return_error: bool,
     ) -> Floats | tuple[Floats, Floats]: ...
 
     def leave_one_out(
-        self, X: ArrayLike | None = None, y: ArrayLike | None = None, *, return_error: bool = False
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        return_error: bool = False,
     ) -> Floats | tuple[Floats, Floats]:
         """Return the probabilities of the label of each training example, given all others.
 
@@ -532,10 +547,11 @@ class BayesPointClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), default=None
-            With landmarks, and only then, training examples, all or some; they are not kept. Their
-            relative weights in the fit, if there were any, are taken to be 1.
+            With landmarks, and only then, training examples, all or some; they are not kept.
         y : array-like of shape (n_samples,), default=None
             Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their relative weights in the fit, divided by the mean of all of them. None: 1.
         return_error : bool, default=False
             Whether standard errors are returned, too.
 
@@ -557,11 +573,12 @@ class BayesPointClassifier(
         ------
         ValueError
             If examples may be determined by others: with softness=0 or a singular matrix. If `X` or
-            `y` is missing with landmarks, or given without, or labels are unknown.
+            `y` is missing with landmarks, or given without, labels are unknown, or weights are not
+            positive.
         """
         wanted = validation.boolean("return_error", return_error)
         points = None if X is None else self._checked(X)
-        found = questions.leave_one_out(self._mixture, points, y)
+        found = questions.leave_one_out(self._mixture, points, y, sample_weight)
         return (found.proba, found.error) if wanted else found.proba
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> Indices:

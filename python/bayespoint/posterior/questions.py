@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bayespoint.base import validation
 from bayespoint.base.validation import Array, Flags, Floats, Indices
 from bayespoint.data.examples import Examples
-from bayespoint.data.inputs import scaled
+from bayespoint.data.inputs import NO_WEIGHT, scaled
 from bayespoint.kernels.products import count, in_rows
 from bayespoint.posterior.calibration import LeftOut, warn_of
 from bayespoint.posterior.mixture import Mixture, observed
@@ -29,20 +29,29 @@ class LeftOutProba(NamedTuple):
     error: Floats  # (n,) their standard errors
 
 
-def leave_one_out(mixture: Mixture, X: ArrayLike | None, y: ArrayLike | None) -> LeftOutProba:
+def leave_one_out(
+    mixture: Mixture, X: ArrayLike | None, y: ArrayLike | None, weight: ArrayLike | None = None
+) -> LeftOutProba:
     """Return the predictions of training examples, each given all others; warns if uncertain."""
     if mixture.first.basis.is_all:
-        if X is not None or y is not None:
-            raise ValueError("X and y must be None without landmarks, which keep all examples")
+        if X is not None or y is not None or weight is not None:
+            raise ValueError(
+                "X, y and sample_weight must be None without landmarks, where all are kept"
+            )
         return _alone(mixture, _kept(mixture))
     if X is None or y is None:
         raise ValueError("X and y must be training examples with landmarks; got None")
     points = mixture.first.basis.inputs(X)
     index = validation.known_labels(mixture.classes, y, count(points))
+    precision = np.ones(len(index))
+    if weight is not None:
+        precision = validation.vector(
+            "sample_weight", weight, len(index), NO_WEIGHT, "finite and positive", "example"
+        )
     left = []
     for model in mixture.models:
         inputs = scaled(model.hyper.transform, points)
-        left.append(model.without_each(Examples(inputs, index, np.ones(len(index)))))
+        left.append(model.without_each(Examples(inputs, index, precision)))
     return _alone(mixture, left)
 
 

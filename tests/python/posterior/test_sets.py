@@ -249,7 +249,7 @@ def test_what_leave_one_out_needs():
             model.predict_set(NEW, alpha)
     with pytest.raises(ValueError, match="level must be a finite number in"):
         model.predict_proba_interval(NEW, 90)
-    with pytest.raises(ValueError, match="X and y must be None without landmarks"):
+    with pytest.raises(ValueError, match="X, y and sample_weight must be None without landmarks"):
         model.leave_one_out(X, y)
     with pytest.raises(TypeError, match="return_error must be True or False; got 1"):
         model.leave_one_out(return_error=1)
