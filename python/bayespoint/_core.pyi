@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 
 from bayespoint.engine.laws import Observed as _Observed
 from bayespoint.engine.problem import Problem as _Problem
+from bayespoint.kernels.products import Summand as _Summand
 from bayespoint.landmarks.block import BlockSums as _BlockSums
 from bayespoint.landmarks.features import Propagation as _Propagation
 
 __all__ = [
     "InfeasibleError",
+    "KernelSum",
+    "Posteriors",
     "SoftBalls",
+    "SumPlan",
     "__version__",
     "check_settings",
     "correlation",
@@ -26,7 +30,6 @@ __all__ = [
     "evidence",
     "feasible_point",
     "fly",
-    "inverse_of_factor",
     "largest_probabilities",
     "law_derivatives",
     "light_trap",
@@ -40,6 +43,7 @@ __all__ = [
     "sums_of_differences",
     "tall_product",
     "values_of_distances",
+    "whiten",
 ]
 
 __version__: str
@@ -96,6 +100,37 @@ class SoftBalls:
         root: NDArray[np.float64],
         walls: _BlockSums,
     ) -> _Found: ...
+
+class Posteriors:
+    def by_values(
+        self,
+        factors: NDArray[np.float64],
+        features: NDArray[np.float64],
+        by_variances: NDArray[np.float64],
+        *,
+        is_triangle: bool,
+        share: float,
+        by_mean: float,
+    ) -> NDArray[np.float64]: ...
+
+class KernelSum:
+    def slopes(
+        self, by_values: NDArray[np.float64], by_own: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+class SumPlan:
+    def __init__(
+        self,
+        landmarks: NDArray[np.float64],
+        examples: NDArray[np.float64],
+        limits: list[float],
+        parts: list[_Summand],
+    ) -> None: ...
+    @property
+    def n_features(self) -> int: ...
+    def sum(
+        self, factors: list[float], scales: NDArray[np.float64]
+    ) -> tuple[KernelSum, NDArray[np.float64], NDArray[np.float64]]: ...
 
 class InfeasibleError(ValueError):
     what: str
@@ -162,7 +197,9 @@ def sums_of_differences(
     city_block: bool,
     limits: Sequence[float],
 ) -> NDArray[np.float64]: ...
-def inverse_of_factor(matrix: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def whiten(
+    matrix: NDArray[np.float64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def r_hat(draws: NDArray[np.float64]) -> list[float]: ...
 def propagation(
     features: NDArray[np.float64],

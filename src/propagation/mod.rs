@@ -9,6 +9,7 @@
 //! With label noise the likelihood is not log-concave: sites of labels that seem wrong have negative precisions.
 
 mod site;
+pub mod sums;
 mod triangle;
 
 use ndarray::linalg::general_mat_mul;
@@ -77,17 +78,38 @@ pub struct Approximation {
     /// Derivatives by `y_i t_i` at the mean, shape (m,).
     slope: Vec<f64>,
     mean: Array1<f64>,
-    covariance: Array2<f64>,
+    /// R, upper triangle: the covariance is `R Rᵀ`.
+    root: Array2<f64>,
+    /// Features over the root of the level, times R, shape (m, r).
+    half: Array2<f64>,
 }
 
-/// Returns the approximation of each problem, and the derivatives of the sum of their evidences by the features.
+/// How features ψ follow from kernel values: rows of values with the landmarks times T.
+pub struct Whitening<'a> {
+    /// T, shape (n, r): the kernel matrix of the landmarks is `(T Tᵀ)⁻¹`.
+    pub factors: ArrayView2<'a, f64>,
+    /// Whether T is an upper triangle, with zeros below.
+    pub is_triangle: bool,
+    /// ψ, shape (m, r).
+    pub features: ArrayView2<'a, f64>,
+}
+
+/// Derivatives of the evidence by the variances λ + missed, and by the variance of the mean function over all examples.
+pub struct ByVariances<'a> {
+    /// By the variance of each example, shape (m,).
+    pub each: ArrayView1<'a, f64>,
+    /// By that of the mean of the features.
+    pub of_mean: f64,
+}
+
+/// Returns the approximation of each problem.
 /// [`Error::Breakdown`](crate::Error::Breakdown) if features are not finite.
 pub fn propagate(
     problems: &Problems,
     start: Option<&FirstSites>,
     n_threads: usize,
     control: &Control,
-) -> Result<(Vec<Approximation>, Array2<f64>)> {
+) -> Result<Vec<Approximation>> {
     let ((m, r), n) = (problems.features.dim(), problems.positive.nrows());
     let pool = WorkerPool::new(n_threads, control)?;
     pool.check_memory(1, (n + 2).min(pool.n_threads() + 2), m.saturating_mul(r))?;
@@ -97,7 +119,7 @@ pub fn propagate(
     for (mut row, level) in rows.rows_mut().into_iter().zip(problems.level) {
         row /= level.sqrt();
     }
-    let found = pool.each(&mut vec![(); n], |k, ()| {
+    pool.each(&mut vec![(); n], |k, ()| {
         let start = start.filter(|start| start.converged[k]);
         let sites = (0..m).map(|i| {
             start.map_or_else(
@@ -106,36 +128,104 @@ pub fn propagate(
             )
         });
         problems.approximation(k, &rows.view(), sites.collect(), control)
-    })?;
-    let mut by_features = Array2::zeros((m, r));
-    let mut parts: Vec<_> = by_features.axis_chunks_iter_mut(Axis(0), ROWS).collect();
+    })
+}
+
+/// Returns the derivatives of `share` times the sum of the evidences by kernel values, with fixed sites: of the landmarks, then
+/// of m examples with the landmarks, shape (n + m, n).
+pub fn by_values(
+    found: &[Approximation],
+    level: &ArrayView1<'_, f64>,
+    share: f64,
+    whitening: &Whitening,
+    by_variances: &ByVariances,
+    n_threads: usize,
+    control: &Control,
+) -> Result<Array2<f64>> {
+    let &Whitening { factors, is_triangle, features } = whitening;
+    let ((m, r), n) = (features.dim(), factors.nrows());
+    let pool = WorkerPool::new(n_threads, control)?;
+    pool.check_memory(1, 1, (m + n).saturating_mul(n))?;
+    let mean = features.mean_axis(Axis(0)).unwrap_or_else(|| Array1::zeros(r));
+    let mut by_values = Array2::zeros((n + m, n));
+    let (mut by_gram, mut by_cross) = by_values.view_mut().split_at(Axis(0), n);
+    let mut parts: Vec<_> = by_cross.axis_chunks_iter_mut(Axis(0), ROWS).collect();
     pool.each(&mut parts, |part, to| {
-        let rows = rows.slice_axis(Axis(0), (part * ROWS..part * ROWS + to.nrows()).into());
-        let mut weighted = Array2::zeros(to.dim());
-        for one in &found {
-            for (i, row) in rows.rows().into_iter().enumerate() {
-                let (precision, slope) =
-                    (one.precision[part * ROWS + i], one.slope[part * ROWS + i]);
-                weighted.row_mut(i).zip_mut_with(&row, |to, x| *to = -precision * x);
-                to.row_mut(i).scaled_add(slope, &one.mean);
+        let rows = part * ROWS..part * ROWS + to.nrows();
+        let mut by_features = Array2::zeros((rows.len(), r));
+        let mut weighted = Array2::zeros((rows.len(), r));
+        for one in found {
+            let half = one.half.slice_axis(Axis(0), rows.clone().into());
+            for (((i, half), mut to), mut by) in
+                rows.clone().zip(half.rows()).zip(weighted.rows_mut()).zip(by_features.rows_mut())
+            {
+                let scale = share / level[i].sqrt();
+                to.zip_mut_with(&half, |to, x| *to = -scale * one.precision[i] * x);
+                by.scaled_add(scale * one.slope[i], &one.mean);
             }
-            general_mat_mul(1.0, &weighted, &one.covariance, 1.0, to);
+            triangle::add_times_transpose(
+                &weighted.view(),
+                &one.root.view(),
+                &mut by_features.view_mut(),
+            );
         }
-        for (i, mut row) in to.rows_mut().into_iter().enumerate() {
-            row /= problems.level[part * ROWS + i].sqrt();
+        for ((i, mut by), psi) in rows
+            .clone()
+            .zip(by_features.rows_mut())
+            .zip(features.slice_axis(Axis(0), rows.clone().into()).rows())
+        {
+            by.scaled_add(-2.0 * by_variances.each[i], &psi);
+            by.scaled_add(-2.0 * by_variances.of_mean, &mean);
+        }
+        if is_triangle {
+            triangle::add_times_transpose(&by_features.view(), &factors, to);
+        } else {
+            general_mat_mul(1.0, &by_features, &factors.t(), 0.0, to);
         }
         control.check()
     })?;
-    Ok((found, by_features))
+    drop(parts);
+    // The sum over the rows of derivatives by features times features: with its sites the precision of w is the inverse of R Rᵀ.
+    let mut weighted = features.to_owned();
+    for (mut row, by) in weighted.rows_mut().into_iter().zip(by_variances.each) {
+        row *= -2.0 * by;
+    }
+    let mut sums = Array2::zeros((r, r));
+    triangle::one_plus_product(&weighted, &features, &mut sums);
+    sums.diag_mut().map_inplace(|x| *x -= 1.0 + share * found.len() as f64);
+    for one in found {
+        sums.scaled_add(share, &triangle::times_own_transpose(&one.root));
+        add_square(share, &one.mean, &mut sums);
+    }
+    add_square(-2.0 * by_variances.of_mean * m as f64, &mean, &mut sums);
+    for (i, j) in (0..r).flat_map(|i| (0..i).map(move |j| (i, j))) {
+        sums[[i, j]] = sums[[j, i]];
+    }
+    let half = factors.dot(&sums);
+    general_mat_mul(-0.5, &half, &factors.t(), 0.0, &mut by_gram);
+    Ok(by_values)
 }
 
-/// Returns the inverse of the upper triangle U for a matrix `Uᵀ U`, with zeros below its diagonal.
-/// [`Error::Breakdown`](crate::Error::Breakdown) if the matrix is not positive definite.
-pub fn inverse_of_factor(mut matrix: Array2<f64>) -> Result<Array2<f64>> {
+/// Adds a multiple of `x xᵀ` to the upper triangle of a matrix.
+fn add_square(factor: f64, x: &Array1<f64>, to: &mut Array2<f64>) {
+    for (i, mut row) in to.rows_mut().into_iter().enumerate() {
+        let rest = ndarray::s![i..];
+        row.slice_mut(rest).scaled_add(factor * x[i], &x.slice(rest));
+    }
+}
+
+/// Returns the triangle T and the features `values T` for kernel values of m examples with n landmarks, where `matrix`, that of
+/// the landmarks, is `(T Tᵀ)⁻¹`. [`Error::Breakdown`](crate::Error::Breakdown) if it is not positive definite.
+pub fn whiten(
+    mut matrix: Array2<f64>,
+    values: &ArrayView2<'_, f64>,
+) -> Result<(Array2<f64>, Array2<f64>)> {
     let (arch, mut inverse) = (Arch::new(), Array2::zeros(matrix.raw_dim()));
     triangle::factor(arch, &mut matrix)?;
     triangle::invert(arch, &matrix, &mut inverse);
-    Ok(inverse)
+    let mut features = Array2::zeros(values.raw_dim());
+    triangle::times_upper(values, &inverse, &mut features);
+    Ok((inverse, features))
 }
 
 /// The posterior with the sites: its covariance is a root times its transpose, its mean the root times what is solved.
@@ -277,7 +367,8 @@ impl Problems<'_> {
             by_thresholds: tilted.iter().map(|one| one.by_ends).sum(),
             slope: (0..sites.len()).map(|i| signs[i] * slope(i)).collect(),
             mean: posterior.root.dot(&ArrayView1::from(&posterior.solved)),
-            covariance: triangle::times_own_transpose(&posterior.root),
+            root: posterior.root,
+            half: posterior.half,
         })
     }
 }

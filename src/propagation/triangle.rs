@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayBase, ArrayView2, Axis, Ix2, RawData, Slice};
+use ndarray::{Array2, ArrayBase, ArrayView2, ArrayViewMut2, Axis, Ix2, RawData, Slice};
 use pulp::Arch;
 
 use crate::base::{Error, Result};
@@ -42,6 +42,19 @@ pub fn times_upper(rows: &ArrayView2<'_, f64>, upper: &Array2<f64>, to: &mut Arr
         let (rows, upper) = (part(rows.view(), .., ..block.end), upper.view());
         let mut to = part(to.view_mut(), .., block.clone());
         general_mat_mul(1.0, &rows, &part(upper, ..block.end, block), 0.0, &mut to);
+    }
+}
+
+/// Adds `rows Uᵀ` for an upper triangle U.
+pub fn add_times_transpose(
+    rows: &ArrayView2<'_, f64>,
+    upper: &ArrayView2<'_, f64>,
+    to: &mut ArrayViewMut2<'_, f64>,
+) {
+    for block in blocks(upper.nrows(), WIDE) {
+        let rows = part(rows.view(), .., block.start..);
+        let upper = part(upper.view(), block.clone(), block.start..);
+        general_mat_mul(1.0, &rows, &upper.t(), 1.0, &mut part(to.view_mut(), .., block));
     }
 }
 

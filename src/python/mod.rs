@@ -72,7 +72,7 @@ mod _core {
         laws::{largest_probabilities, law_derivatives, log_likelihoods, tall_product},
         max_margin,
         papers::{correlation, fly, light_trap_one_way, onion, perceptron_path},
-        propagation::{inverse_of_factor, propagation},
+        propagation::{KernelSum, Posteriors, SumPlan, propagation, whiten},
         r_hat, run,
         soft::SoftSampler,
     };

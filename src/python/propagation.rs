@@ -1,13 +1,17 @@
 //! The evidence with landmarks; see `bayespoint.landmarks.features`.
 
-use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use ndarray::{Array1, Array2, Axis, concatenate};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::call;
 use crate::base::require;
-use crate::propagation::{self as sites, Approximation, FirstSites, Problems, propagate};
+use crate::propagation::sums::{self, Measure, Summand};
+use crate::propagation::{
+    self as sites, Approximation, ByVariances, FirstSites, Problems, Whitening, propagate,
+};
+use crate::simd::distance::Radial;
 
 /// An earlier result: attributes of `bayespoint.landmarks.features.Propagation`.
 #[derive(FromPyObject)]
@@ -17,7 +21,65 @@ pub struct Sites<'py> {
     converged: PyReadonlyArray1<'py, bool>,
 }
 
-/// Returns the approximation of each problem, and the derivatives of the sum of the evidences.
+/// Normal approximations, kept for the derivatives of their evidences.
+#[pyclass(frozen, module = "bayespoint._core")]
+pub struct Posteriors {
+    found: Vec<Approximation>,
+    level: Array1<f64>,
+    n_threads: usize,
+}
+
+#[pymethods]
+impl Posteriors {
+    /// Returns the derivatives of `share` times the sum of the evidences by kernel values, of the landmarks and then of the
+    /// examples with them. Features are the values times `factors`; `by_variances` are derivatives by the (m,) variances that
+    /// do not come through the features, and `by_mean` that by the variance of the mean function.
+    #[pyo3(signature = (factors, features, by_variances, *, is_triangle, share, by_mean))]
+    #[allow(clippy::too_many_arguments, reason = "names in Python")]
+    fn by_values<'py>(
+        &self,
+        py: Python<'py>,
+        factors: PyReadonlyArray2<'py, f64>,
+        features: PyReadonlyArray2<'py, f64>,
+        by_variances: PyReadonlyArray1<'py, f64>,
+        is_triangle: bool,
+        share: f64,
+        by_mean: f64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let whitening =
+            Whitening { factors: factors.as_array(), is_triangle, features: features.as_array() };
+        let each = by_variances.as_array();
+        let m = self.level.len();
+        let fits = whitening.features.dim() == (m, whitening.factors.ncols()) && each.len() == m;
+        require(
+            fits,
+            "features",
+            format_args!("{:?}", features.as_array().dim()),
+            "those of the problems",
+        )?;
+        let by_variances = ByVariances { each, of_mean: by_mean };
+        let work = |control: &_| {
+            let level = &self.level.view();
+            sites::by_values(
+                &self.found,
+                level,
+                share,
+                &whitening,
+                &by_variances,
+                self.n_threads,
+                control,
+            )
+        };
+        let found = if self.n_threads == 1 {
+            call::here(py, work)?
+        } else {
+            call::interruptible(py, None, work)?
+        };
+        Ok(found.into_pyarray(py))
+    }
+}
+
+/// Returns the approximation of each problem.
 #[pyfunction]
 #[pyo3(signature = (features, level, positive, noise, *, intervals, start, change, n_threads))]
 #[allow(clippy::too_many_arguments, reason = "names in Python")]
@@ -49,7 +111,7 @@ pub fn propagation<'py>(
     require(fits, "positive", format_args!("shape ({n}, {m})"), "labels of as many examples")?;
     let n_threads = n_threads.min(n).max(1);
     let work = |control: &_| propagate(&problems, start.as_ref(), n_threads, control);
-    let (found, by_features) =
+    let found =
         if n_threads == 1 { call::here(py, work)? } else { call::interruptible(py, None, work)? };
     let each = |of: fn(&Approximation) -> &Vec<f64>| {
         let values = found.iter().flat_map(|one| of(one).iter().copied()).collect();
@@ -60,28 +122,144 @@ pub fn propagation<'py>(
     let by_noise = [0, 1].map(|k| sum(&|one| one.by_noise[k]));
     let log_evidence: Vec<f64> = found.iter().map(|one| one.log_evidence).collect();
     let converged: Vec<bool> = found.iter().map(|one| one.converged).collect();
+    let sums = [by_noise[0], by_noise[1], sum(&|one| one.by_thresholds)];
+    let arrays = [each(|one| &one.precision), each(|one| &one.shift), each(|one| &one.left_out)];
+    let [precision, shift, left_out] = arrays;
+    let level = level.to_owned();
+    let posteriors = Bound::new(py, Posteriors { found, level, n_threads })?;
     dict!(py,
+        "posteriors": posteriors,
         "log_evidence" => log_evidence,
         "converged" => converged,
-        "precision" => each(|one| &one.precision),
-        "shift" => each(|one| &one.shift),
-        "left_out" => each(|one| &one.left_out),
-        "by_noise" => by_noise.to_vec(),
-        "by_features" => by_features,
+        "precision" => precision,
+        "shift" => shift,
+        "left_out" => left_out,
+        "by_noise" => sums[..2].to_vec(),
         "by_level" => by_level,
-        "by_thresholds": sum(&|one| one.by_thresholds),
+        "by_thresholds": sums[2],
     )
 }
 
-/// Returns the inverse of the upper triangle U for a matrix `Uᵀ U`, with zeros below its diagonal.
+/// Returns the upper triangle T and the features `values T`, where `matrix` is `(T Tᵀ)⁻¹`.
 #[pyfunction]
-pub fn inverse_of_factor<'py>(
+pub fn whiten<'py>(
     py: Python<'py>,
     matrix: PyReadonlyArray2<'py, f64>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let matrix = matrix.as_array();
+    values: PyReadonlyArray2<'py, f64>,
+) -> PyResult<[Bound<'py, PyArray2<f64>>; 2]> {
+    let (matrix, values) = (matrix.as_array(), values.as_array());
     let got = format_args!("shape {:?}", matrix.dim());
-    require(matrix.is_square(), "matrix", got, "a square one")?;
-    let work = |_: &_| sites::inverse_of_factor(matrix.as_standard_layout().into_owned());
-    Ok(call::here(py, work)?.into_pyarray(py))
+    require(
+        matrix.dim() == (values.ncols(), values.ncols()),
+        "matrix",
+        got,
+        "a square one of the landmarks",
+    )?;
+    let work = |_: &_| sites::whiten(matrix.as_standard_layout().into_owned(), &values);
+    let (factors, features) = call::here(py, work)?;
+    Ok([factors, features].map(|array| array.into_pyarray(py)))
+}
+
+/// A part of a sum of kernels: attributes of `bayespoint.kernels.products.Summand`.
+#[derive(FromPyObject)]
+pub struct PartOfSum {
+    measure: String,
+    rate: f64,
+    terms: [[f64; 3]; 2],
+}
+
+/// Points with a sum of kernels, for many factors of these and of the features.
+#[pyclass(frozen, module = "bayespoint._core")]
+pub struct SumPlan(sums::Plan);
+
+#[pymethods]
+impl SumPlan {
+    /// Takes landmarks and examples; limits are as in `values_of_distances`.
+    #[new]
+    fn new(
+        landmarks: PyReadonlyArray2<'_, f64>,
+        examples: PyReadonlyArray2<'_, f64>,
+        limits: Vec<f64>,
+        parts: Vec<PartOfSum>,
+    ) -> PyResult<Self> {
+        let (landmarks, examples) = (landmarks.as_array(), examples.as_array());
+        let d = landmarks.ncols();
+        let fits = examples.ncols() == d && limits.len() <= d && d > 0 && !parts.is_empty();
+        require(
+            fits,
+            "examples",
+            format_args!("{:?}", examples.dim()),
+            "points of as many features",
+        )?;
+        let points = concatenate![Axis(0), landmarks, examples];
+        let summands = parts
+            .into_iter()
+            .map(|part| Summand {
+                measure: match part.measure.as_str() {
+                    "city block" => Measure::CityBlock,
+                    "distance" => Measure::Distance,
+                    _ => Measure::Product,
+                },
+                radial: Radial { rate: part.rate, terms: part.terms },
+            })
+            .collect();
+        Ok(Self(sums::Plan { points, n_landmarks: landmarks.nrows(), limits, summands }))
+    }
+
+    /// Number of features.
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.points.ncols()
+    }
+
+    /// Returns the sum for (S,) factors of its parts and (S, d) ones of the features, with its values.
+    #[allow(clippy::type_complexity, reason = "three values")]
+    fn sum<'py>(
+        &self,
+        py: Python<'py>,
+        factors: Vec<f64>,
+        scales: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<(KernelSum, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let (plan, scales) = (&self.0, scales.as_array());
+        let shape = (plan.summands.len(), plan.points.ncols());
+        let fits = factors.len() == shape.0 && scales.dim() == shape;
+        require(fits, "scales", format_args!("{:?}", scales.dim()), "factors of each feature")?;
+        let (sum, values, own) = call::here(py, |control| {
+            let sum = plan.sum(&factors, &scales, control)?;
+            let (values, own) = (sum.values(), sum.own());
+            Ok((sum, values, own))
+        })?;
+        Ok((KernelSum(sum), values.into_pyarray(py), own.into_pyarray(py)))
+    }
+}
+
+/// Values of a sum of kernels, kept for derivatives.
+#[pyclass(frozen, module = "bayespoint._core")]
+pub struct KernelSum(sums::KernelSum);
+
+#[pymethods]
+impl KernelSum {
+    /// Returns the (S,) and (S, d) derivatives by the logarithms of the factors, given those by the values.
+    #[allow(clippy::type_complexity, reason = "two arrays")]
+    fn slopes<'py>(
+        &self,
+        py: Python<'py>,
+        by_values: PyReadonlyArray2<'py, f64>,
+        by_own: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
+        let (by_values, by_own) = (by_values.as_array(), by_own.as_array());
+        let shape = self.0.shape();
+        let fits = by_values.dim() == shape && by_own.len() + shape.1 == shape.0;
+        require(
+            fits,
+            "by_values",
+            format_args!("{:?}", by_values.dim()),
+            "a number for each value",
+        )?;
+        let found = call::here(py, |control| self.0.slopes(&by_values, &by_own, control))?;
+        let factors: Vec<f64> = found.iter().map(|part| part.factor).collect();
+        let scales: Vec<f64> = found.iter().flat_map(|part| part.scale.iter().copied()).collect();
+        let scales = Array2::from_shape_vec((found.len(), scales.len() / found.len()), scales);
+        Ok((factors.into_pyarray(py), scales.expect("a row each").into_pyarray(py)))
+    }
 }

@@ -1,5 +1,7 @@
 """The same as `bayespoint.landmarks.features` in NumPy, without regard to speed."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import linalg, special
 
@@ -12,6 +14,18 @@ _NOISY_STEP = 0.5
 _FLAT = 1e-10
 _FIRST = 0.3
 _LOG_NORMAL = -0.5 * np.log(2 * np.pi)
+
+
+@dataclass
+class Posteriors:
+    by_features: np.ndarray  # (m, r) derivatives by the features, with fixed sites
+
+    def by_values(self, factors, features, by_variances, *, is_triangle, share, by_mean):
+        by_psi = share * self.by_features - 2 * by_variances[:, None] * features
+        by_psi -= 2 * by_mean * features.mean(axis=0)
+        by_cross = by_psi @ factors.T
+        lower = by_cross.T @ features @ factors.T
+        return np.concatenate([-0.25 * (lower + lower.T), by_cross])
 
 
 def propagate(features, level, positive, noise=(0.0, 0.0), start=None, *, change):
@@ -29,7 +43,7 @@ def propagate(features, level, positive, noise=(0.0, 0.0), start=None, *, change
         by_features += by_rows * scale[:, None]
         by_level += -0.5 * (by_rows * rows).sum(axis=1) / level
     columns = (np.array(column) for column in zip(*values, strict=True))
-    return Propagation(*columns, by_noise, by_features, by_level)
+    return Propagation(*columns, by_noise, by_level, Posteriors(by_features))
 
 
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")

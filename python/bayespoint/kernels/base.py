@@ -30,7 +30,7 @@ from bayespoint.kernels.functions import (
     replace,
     requires_vectors,
 )
-from bayespoint.kernels.products import count, counts
+from bayespoint.kernels.products import Summand, count, counts
 from bayespoint.kernels.protocol import (
     Bounds,
     ByName,
@@ -167,6 +167,10 @@ class Kernel(Stored):
             That of `with_pullback`, from the (n,) derivatives of a number by the values.
         """
         return diag_by_blocks(self, X)
+
+    def summands(self, d: int) -> tuple[Summand, ...]:
+        """Return the kernel of rows with d features as a sum; empty if it is no sum of these."""
+        return ()
 
     def metric(self, d: int) -> Metric:
         """Return how the kernel measures distances of vectors, which the choice of landmarks needs.
@@ -461,6 +465,10 @@ class Sum(CompositeKernel):
 
     _operation = np.add
 
+    def summands(self, d: int) -> tuple[Summand, ...]:
+        parts = [part.summands(d) if isinstance(part, Kernel) else () for part in self.parts]
+        return sum(parts, ()) if all(parts) else ()
+
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         pullbacks: list[Pullback] = []
 
@@ -553,6 +561,11 @@ class Scaled(CompoundKernel):
 
     def diag_with_pullback(self, X: Inputs) -> Pulled:
         return self._with_scaled(*part_diag_with_pullback(self.kernel, X))
+
+    def summands(self, d: int) -> tuple[Summand, ...]:
+        inner = self.kernel.summands(d) if isinstance(self.kernel, Kernel) else ()
+        factor: float = given(self, "factor")
+        return tuple(dataclasses.replace(one, factor=factor * one.factor) for one in inner)
 
     def _with_scaled(self, values: Floats, inner: Pullback) -> Pulled:
         """Return the multiples of values of the kernel, with the pullback of these."""

@@ -15,6 +15,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.products import (
     Mixed,
+    Summand,
     inner,
     pair_of_vectors,
     squared,
@@ -46,6 +47,9 @@ class Linear(Kernel):
 
     def diag(self, X: Floats) -> Floats:
         return squares(vectors("X", X))
+
+    def summands(self, d: int) -> tuple[Summand, ...]:
+        return (Summand("product", 1.0, np.ones(d)),)
 
     def with_pullback(self, X: Any, Y: Other = None) -> Pulled:
         return inner(X, Y), lambda by: ({}, _by_weights(X, Y, by))

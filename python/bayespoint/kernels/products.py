@@ -22,6 +22,23 @@ Terms: TypeAlias = tuple[float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
+class Summand:
+    """A multiple of a kernel of rows whose features are multiplied by factors.
+
+    The logarithms of the factors are linear in those of the kernel's parameters.
+    """
+
+    measure: str  # what it is a function of: "city block", "distance" or "product"
+    factor: float  # of the kernel
+    scale: Floats  # (d,) of the features
+    rate: float = 0.0
+    terms: tuple[Terms, Terms] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    """With `rate`, for `of_distances`: values, and ``-2 dk / d(r^2)``, or ``-dk/dr`` of city
+    blocks."""
+    limits: tuple[float, ...] = ()  # of the features, as in `Mixed`; none if all are numbers
+
+
+@dataclass(frozen=True, eq=False)
 class Mixed:
     """Rows of numbers and, in the last columns, of categories.
 

@@ -20,6 +20,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.products import (
     Mixed,
+    Summand,
     Terms,
     divided,
     in_rows,
@@ -166,6 +167,12 @@ class Stationary(Kernel):
         values, radial = self._with_radial(left, right)
         return values, partial(self._slopes, left, right, values, radial)
 
+    def _summand(self, d: int) -> Summand:
+        rate, terms = self._profile()
+        measure, scale = "city block" if self._city_block else "distance", np.ones(d)
+        scale /= np.asarray(given(self, "sigma"))
+        return Summand(measure, 1.0, scale, rate, (terms[0], terms[-1]))
+
     def _with_radial(self, X: Floats, Y: Other) -> tuple[Floats, Floats]:
         """Return values and -2 dk / d(r^2), or -dk/dr for city blocks, in units of sigma."""
         rate, terms = self._profile()
@@ -299,6 +306,9 @@ class Laplacian(Stationary):
 
     _city_block = True
 
+    def summands(self, d: int) -> tuple[Summand, ...]:
+        return (self._summand(d),)
+
     def _profile(self) -> tuple[float, tuple[Terms, ...]]:
         return 1.0, ((1.0, 0.0, 0.0),)
 
@@ -327,6 +337,9 @@ class Matern(Stationary):
         if isinstance(nu, bool) or not isinstance(nu, numbers.Real) or nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
         validation.set_fields(self, nu=float(nu))
+
+    def summands(self, d: int) -> tuple[Summand, ...]:
+        return (self._summand(d),) if self.nu > 1 else ()  # else dk / d(r^2) is infinite at 0
 
     def _profile(self) -> tuple[float, tuple[Terms, ...]]:
         rate = math.sqrt(2 * self.nu)

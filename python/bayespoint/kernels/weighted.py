@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.kernels.base import CompoundKernel
+from bayespoint.kernels.base import CompoundKernel, Kernel
 from bayespoint.kernels.functions import (
     accepts_limits,
     diagonal,
@@ -19,7 +19,7 @@ from bayespoint.kernels.functions import (
     part_diag_with_pullback,
     part_with_pullback,
 )
-from bayespoint.kernels.products import Mixed, pair_of_vectors, vectors
+from bayespoint.kernels.products import Mixed, Summand, pair_of_vectors, vectors
 from bayespoint.kernels.protocol import (
     Bounds,
     ByName,
@@ -155,6 +155,13 @@ class Weighted(CompoundKernel):
             )
             for k in range(n)
         )
+
+    def summands(self, d: int) -> tuple[Summand, ...]:
+        inner = self.kernel.summands(d) if isinstance(self.kernel, Kernel) else ()
+        if any(one.limits for one in inner):  # which would not be multiplied
+            return ()
+        factors, limits = factors_of(self), self.limits or ()
+        return tuple(replace(one, scale=factors * one.scale, limits=limits) for one in inner)
 
     def metric(self, d: int) -> Metric:
         inner, groups = super().metric(d), self.groups

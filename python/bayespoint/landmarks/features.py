@@ -13,6 +13,8 @@ and takes O(m r^2) for m examples and r dimensions.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,8 +24,8 @@ import numpy as np
 from bayespoint import _core, kernels
 from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Flags, Floats, Indices, Noise
-from bayespoint.kernels.products import count
-from bayespoint.kernels.protocol import ByName, Pullback, Slopes, added
+from bayespoint.kernels.products import Summand, count
+from bayespoint.kernels.protocol import ByName, Slopes, added
 from bayespoint.landmarks.basis import JITTER, jitter_of
 
 
@@ -31,10 +33,12 @@ from bayespoint.landmarks.basis import JITTER, jitter_of
 class Features:
     """The features of m examples for r landmarks, with what they are made of."""
 
-    inverse: Floats  # (rank, r) inverse of the factor of the landmarks' kernel matrix
-    pullbacks: tuple[Pullback, Pullback] | None
-    """Those of the (r + m, r) kernel values of landmarks and inputs with the landmarks, and of the
-    (m,) values of inputs with themselves; None if only a matrix is known."""
+    factors: Floats  # (r, rank) T: the features are the kernel values with the landmarks times T
+    is_triangle: bool  # whether T is an upper triangle
+    pullback: Callable[[Floats, Floats], ByName] | None
+    """Turns the derivatives of a number by the (r + m, r) kernel values of landmarks and inputs
+    with the landmarks, and by the (m,) values of inputs with themselves, into those by logarithms
+    of parameters that are known; None if only a matrix is known."""
     psi: Floats  # (m, rank) features
     own: Floats  # (m,) variances k(x, x) of the function, offset included
 
@@ -54,28 +58,42 @@ class Features:
                 return added([among(by[:n]), between(by[n:])])
 
         own, alone = kernels.diag_with_pullback(kernel, inputs)
-        return cls._whitened(gram, cross, own, offset, (pullback, alone))
+
+        def both(by_values: Floats, by_own: Floats) -> ByName:
+            found = pullback(by_values)
+            # Some kernels without other derivatives know that of their constant diagonal.
+            known = added([found, alone(by_own)])[0]
+            return {name: known[name] for name in found[0]}
+
+        return cls.whitened(gram, cross, own, offset, both)
 
     @classmethod
     def of_gram(cls, gram: Floats, rows: Indices, offset: float) -> Features:
         """Return the features of all examples of a kernel matrix, with some as landmarks."""
         among = gram[np.ix_(rows, rows)]
-        return cls._whitened(among, gram[:, rows], gram.diagonal(), offset, None)
+        return cls.whitened(among, gram[:, rows], gram.diagonal(), offset, None)
 
     @classmethod
-    def _whitened(
-        cls, gram: Floats, cross: Floats, own: Floats, offset: float, pullbacks: Any
+    def whitened(
+        cls,
+        gram: Floats,
+        cross: Floats,
+        own: Floats,
+        offset: float,
+        pullback: Callable[[Floats, Floats], ByName] | None,
     ) -> Features:
         """Return the features for kernel values of landmarks, with these, and of inputs alone."""
         jitter, matrix = jitter_of(gram, offset), gram + offset
         matrix.flat[:: len(gram) + 1] += jitter
+        cross, is_triangle = cross + offset if offset else cross, True
         # SciPy's routines for triangles hold the interpreter lock: threads would wait.
         try:
-            inverse = _core.inverse_of_factor(matrix).T
+            factors, psi = _core.whiten(matrix, cross)
         except FloatingPointError:
-            factor = factorize(gram, offset, jitter)
-            inverse = factor.dual_coef(np.identity(factor.rank), len(gram))
-        return cls(inverse, pullbacks, (cross + offset) @ inverse.T, own + offset)
+            factor, is_triangle = factorize(gram, offset, jitter), False
+            factors = factor.dual_coef(np.identity(factor.rank), len(gram)).T
+            psi = cross @ factors
+        return cls(factors, is_triangle, pullback, psi, own + offset)
 
     @cached_property
     def missed(self) -> Floats:
@@ -92,22 +110,90 @@ class Features:
         """Variance over the examples of f, on average."""
         return float(self.own.mean() - self.mean @ self.mean)
 
-    def slopes(self, by_psi: Floats, by_own: Floats) -> ByName:
-        """Return the derivatives by log parameters that are known, from those by the features."""
-        if self.pullbacks is None:
+    def slopes(
+        self, propagation: Propagation, share: float, by_level: Floats, by_variance: float
+    ) -> ByName:
+        """Return the derivatives by log parameters that are known.
+
+        They are those of `share` times the evidence of a propagation, with its (m,) derivatives by
+        the levels, and of what depends on `variance`, given the derivative by it.
+        """
+        if self.pullback is None:
             return {}
-        n, (pullback, alone) = self.inverse.shape[1], self.pullbacks
-        by_values = np.empty((n + len(by_psi), n))
-        by_gram, by_cross = by_values[:n], by_values[n:]
-        np.matmul(by_psi, self.inverse, out=by_cross)
-        lower = by_cross.T @ self.psi @ self.inverse
-        np.multiply(lower + lower.T, -0.25, out=by_gram)
+        n = len(self.factors)
+        by_values = propagation.posteriors.by_values(
+            self.factors,
+            self.psi,
+            by_level,
+            is_triangle=self.is_triangle,
+            share=share,
+            by_mean=by_variance / len(self.psi),
+        )
         # The jitter is a multiple of the mean of the diagonal.
-        by_gram.flat[:: n + 1] += JITTER * by_gram.trace() / n
-        found = pullback(by_values)
-        # Some kernels without other derivatives know that of their constant diagonal.
-        known = added([found, alone(by_own)])[0]
-        return {name: known[name] for name in found[0]}
+        diagonal = by_values.reshape(-1)[: n * n : n + 1]
+        diagonal += JITTER * diagonal.sum() / n
+        return self.pullback(by_values, by_level + by_variance / len(self.psi))
+
+
+@dataclass(frozen=True, eq=False)
+class SumPlan:
+    """What the features for a sum of kernels need, for all values of its parameters."""
+
+    core: _core.SumPlan
+    names: tuple[str, ...]  # of the parameters
+    n_landmarks: int
+    offset: float
+    center: Floats  # (S (1 + d),) logarithms of factors, then of scales, at parameters of 1
+    slope: Floats  # (n_parameters, S (1 + d)) their derivatives by logarithms of parameters
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Any,
+        parameters: Sequence[kernels.Parameter],
+        landmarks: Any,
+        offset: float,
+        inputs: Any,
+    ) -> SumPlan | None:
+        """Return the plan for a kernel with these parameters; None if it is no such sum."""
+        if not (
+            parameters and isinstance(kernel, kernels.Kernel) and isinstance(inputs, np.ndarray)
+        ):
+            return None
+        names, start = tuple(parameter.name for parameter in parameters), np.ones(len(parameters))
+
+        def summands(values: Floats) -> tuple[Summand, ...]:
+            of = kernels.replace(kernel, dict(zip(names, values.tolist(), strict=True)))
+            return of.summands(inputs.shape[1])
+
+        def logarithms(values: Floats) -> Floats:
+            parts = summands(values)
+            factors = [part.factor for part in parts]
+            return np.log(np.concatenate([factors, *(part.scale for part in parts)]))
+
+        parts = summands(start)
+        if not parts or len({part.limits for part in parts}) > 1:
+            return None
+        limits = [limit for limit in parts[0].limits if math.isfinite(limit)]
+        center = logarithms(start)
+        rows = [logarithms(np.exp(row)) - center for row in np.eye(len(names))]
+        core = _core.SumPlan(landmarks, inputs, limits, list(parts))
+        return cls(core, names, len(landmarks), offset, center, np.stack(rows))
+
+    def features(self, theta: Floats) -> Features:
+        """Return the features for logarithms of the parameters."""
+        n, d = self.n_landmarks, self.core.n_features
+        values = np.exp(self.center + theta @ self.slope)
+        n_parts = len(values) // (1 + d)
+        scales = values[n_parts:].reshape(n_parts, d)
+        kept, values, own = self.core.sum(values[:n_parts].tolist(), scales)
+
+        def pullback(by_values: Floats, by_own: Floats) -> ByName:
+            by_factors, by_scales = kept.slopes(by_values, by_own)
+            slopes = self.slope @ np.concatenate([by_factors, by_scales.ravel()])
+            return dict(zip(self.names, slopes.tolist(), strict=True))
+
+        return Features.whitened(values[:n], values[n:], own, self.offset, pullback)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +206,8 @@ class Propagation:
     shift: Floats  # (C, m) precisions times means of the sites
     left_out: Floats  # (C, m) probability of each label given all others
     by_noise: Floats  # (2,) derivatives of the sum of the evidences by the rates of label noise
-    by_features: Floats  # (m, r) derivatives by the features: to first order, with fixed sites
     by_level: Floats  # (m,) derivatives of the sum by the levels
+    posteriors: _core.Posteriors  # which tell the derivatives by kernel values
     by_thresholds: float = 0.0  # derivative by the logarithm of a factor of all thresholds
 
 

@@ -122,6 +122,7 @@ class Density:
         """
         task, theta = self.objective.task, self.logarithms(state.u)
         setting, n = self.objective.setting(theta), len(task.parameters)
+        kernel = self.objective.kernel(theta)
         softness = setting.softness if task.plan.softness is None else task.plan.softness
         at_low, at_high = theta <= self.low + _AT_BOUND, theta >= self.high - _AT_BOUND
         reached = np.flatnonzero((at_low | at_high)[: n + (task.plan.softness is None)])
@@ -137,7 +138,7 @@ class Density:
                     ConvergenceWarning,
                 )
         search = Search(
-            setting.kernel,
+            kernel,
             softness,
             setting.label_noise,
             state.evidence,
@@ -149,7 +150,7 @@ class Density:
             np.empty(0) if r_hat is None else r_hat,
             seed_error,
         )
-        return Hyperparameters(None, setting.kernel, softness, setting.label_noise, search)
+        return Hyperparameters(None, kernel, softness, setting.label_noise, search)
 
 
 def families(parameters: Sequence[Parameter]) -> dict[str, Indices]:

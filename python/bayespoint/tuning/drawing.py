@@ -42,6 +42,7 @@ _LARGE_ERROR = 0.05  # mean change of probabilities from seed to seed for which 
 _STUCK = 4  # number of equal states above which a chain does not move
 _CLIMB = 10  # largest number of steps towards the most probable setting, where the chains start
 _DISTANCE = 0.1  # distance over which the second derivatives are differences
+_RIDGE = 0.3  # ridge of the regression on control variates, relative to their variance
 _SUM = 10.0  # weight of the equation by which weights have sum 1, relative to the largest number
 
 
@@ -90,11 +91,13 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
     with one_thread():  # by the same landmarks for all
         others = [_left_out(first, state) for state in together[least:]]
     left_out = np.stack([*(state.left_out.ravel() for state in states[0]), *others])
-    chosen, weights = represent(left_out, n)
+    shares = controlled(np.stack([state.slope for state in together]))
+    chosen, weights = represent(left_out, shares.mean(axis=0) @ left_out, n)
     mixing, seed_error = np.empty(0), math.nan
     if not limit:
         logs = [[first.logarithms(state.u) for state in chain] for chain in states]
-        mixing, seed_error = r_hat(logs), _seed_error(left_out, weights @ left_out[chosen])
+        mixing = r_hat(logs)
+        seed_error = _seed_error(shares @ left_out, weights @ left_out[chosen])
     if seed_error > _LARGE_ERROR:
         warn(
             f"another seed would change the probabilities by {seed_error:.2g} on average: "
@@ -189,13 +192,32 @@ def _left_out(density: Density, state: State) -> Floats:
         return state.left_out.ravel()
 
 
-def represent(values: Floats, n: int) -> tuple[Indices, Floats]:
-    """Return n of the (n_states, m) rows, and weights whose mean is near that of all rows.
+def controlled(scores: Floats) -> Floats:
+    """Return the (2, n_states) weights of the states of two chains in the mean by each of them.
+
+    The expectation of the (n_states, n) derivatives of the log density is 0, so that what their
+    mean is not tells the error of other means: they are control variates (Mira et al., 2013), of
+    which a ridge regression on all states tells the factors.
+    """
+    n = len(scores)
+    own = np.repeat(np.eye(_CHAINS), n // _CHAINS, axis=1) / (n // _CHAINS)
+    apart = scores - scores.mean(axis=0)
+    size = np.sqrt(np.square(apart).mean(axis=0))
+    apart, scores = (
+        np.divide(x, size, where=size > 0, out=np.zeros_like(x)) for x in (apart, scores)
+    )
+    factors = linalg.solve(apart @ apart.T + _RIDGE * n * np.eye(n), apart, assume_a="pos")
+    others = own @ scores @ factors.T
+    return own - (others - others.mean(axis=1, keepdims=True))
+
+
+def represent(values: Floats, mean: Floats, n: int) -> tuple[Indices, Floats]:
+    """Return n of the (n_states, m) rows, and weights with which their mean is near the given one.
 
     The weights are positive, with sum 1; there may be fewer than n rows. Each row is the one with
     which the distance from the mean, at the best weights, becomes the smallest.
     """
-    away = values - values.mean(axis=0)
+    away = values - mean
     # The same distances in as many dimensions as there are rows.
     triangle = np.atleast_2d(linalg.qr(away.T, mode="r", check_finite=False)[0])[: len(away)]
     size = _SUM * (float(np.abs(triangle).max()) or 1.0)
@@ -216,13 +238,13 @@ def represent(values: Floats, n: int) -> tuple[Indices, Floats]:
     return np.array(chosen)[used], weights[used] / weights.sum()
 
 
-def _seed_error(left_out: Floats, mean: Floats) -> float:
+def _seed_error(means: Floats, mean: Floats) -> float:
     """Return the mean absolute change of probabilities with another seed, from two chains.
 
-    They are the approximate (n_states, m) probabilities of the labels, each given all others, and
-    their average over the states that are kept.
+    They are the approximate (2, m) probabilities of the labels by each chain, each given all
+    others, and their average over the states that are kept.
     """
-    first, second = left_out.reshape(_CHAINS, -1, left_out.shape[1]).mean(axis=1)
+    first, second = means
     # The averages of two fits differ as much as a chain from the mean of both, times root 2.
     apart = float(np.abs(first - second).mean()) / math.sqrt(2)
     kept = float(np.abs(mean - (first + second) / 2).mean()) * math.sqrt(2)

@@ -24,7 +24,7 @@ from bayespoint.kernels.protocol import ByName
 from bayespoint.labels import Labels, Problems
 from bayespoint.landmarks import selection
 from bayespoint.landmarks.basis import JITTER
-from bayespoint.landmarks.features import Features, Propagation, propagate
+from bayespoint.landmarks.features import Features, Propagation, SumPlan, propagate
 
 SOFTNESS = (1e-3, 1e4)
 """Bounds of the softness relative to the variance of f over the examples. A ratio r changes the
@@ -82,7 +82,6 @@ class Task:
 class Setting:
     """Hyperparameters, with the features of the examples for their kernel."""
 
-    kernel: Any
     features: Features
     softness: float
     label_noise: Noise
@@ -136,18 +135,14 @@ def evidence(
     value = share * float(propagation.log_evidence.sum())
     if any(setting.label_noise) and not propagation.converged.all():
         value = -math.inf  # the value of oscillating sweeps is arbitrary
-    by_variances = share * propagation.by_level
-    by_psi = share * propagation.by_features - (2 * by_variances)[:, None] * psi
+    by_level = share * propagation.by_level
     by_total = 0.5 * propagation.by_thresholds / total
-    by_softness = float(by_variances @ levels) + by_total * float(levels.mean())
+    by_softness = float(by_level @ levels) + by_total * float(levels.mean())
     by_kernel: ByName = {}
     if slopes:
         if setting.relative:
             by_total += by_softness / variance(features)
-        if by_total:
-            part = by_total / len(psi)
-            by_psi, by_variances = by_psi - 2 * part * features.mean, by_variances + part
-        by_kernel = features.slopes(by_psi, by_variances)
+        by_kernel = features.slopes(propagation, share, by_level, by_total)
     by_noise = problems.by_noise(share * propagation.by_noise)
     left_out = problems.left_out(propagation.left_out)
     return Evaluation(value, by_kernel, by_softness, by_noise, left_out, propagation)
@@ -292,17 +287,30 @@ class Objective:
     def setting(self, theta: Floats) -> Setting:
         """Return the setting with these logarithms of parameters."""
         plan, parameters, values = self.task.plan, self.task.parameters, np.exp(theta).tolist()
-        kernel, features = self.task.kernel, self._features
-        if features is None:
-            by_name = {p.name: value for p, value in zip(parameters, values, strict=False)}
-            kernel = kernels.replace(kernel, by_name)
-            features = self.span.features(kernel)
+        features = self._features
+        if features is None and self._sum is not None:
+            features = self._sum.features(theta[: len(parameters)])
+        elif features is None:
+            features = self.span.features(self.kernel(theta))
         softness = plan.softness
         if softness is None:
             softness = values[len(parameters)] * variance(features)
         noise = (values[-plan.rates], values[-1]) if plan.rates else plan.label_noise
         relative = not plan.softness  # it is searched, or the smallest stands for 0
-        return Setting(kernel, features, softness or least_softness(features), noise, relative)
+        return Setting(features, softness or least_softness(features), noise, relative)
+
+    def kernel(self, theta: Floats) -> Any:
+        """Return the kernel with these logarithms of parameters."""
+        names = (parameter.name for parameter in self.task.parameters)
+        by_name = dict(zip(names, np.exp(theta).tolist(), strict=False))
+        return kernels.replace(self.task.kernel, by_name)
+
+    @cached_property
+    def _sum(self) -> SumPlan | None:
+        span = self.span
+        return SumPlan.of(
+            self.task.kernel, self.task.parameters, span.landmarks, span.offset, span.inputs
+        )
 
     @cached_property
     def _features(self) -> Features | None:
@@ -351,7 +359,7 @@ def approximate_log_evidence(
         try:
             features = span.features(kernel)
             level = softness or least_softness(features)
-            setting = Setting(kernel, features, level, labels.label_noise)
+            setting = Setting(features, level, labels.label_noise)
             change = _change(problems)
             return evidence(setting, problems, examples.precision, change=change).value
         except np.linalg.LinAlgError:

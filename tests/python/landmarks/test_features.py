@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayespoint import kernels
-from bayespoint.landmarks.features import Features, propagate
+from bayespoint.landmarks.features import Features, SumPlan, propagate
 from helpers import seed
 
 STEP = 1e-3
@@ -24,6 +24,7 @@ KERNELS = {
     ),
     "Matern 3/2": kernels.Weighted(kernels.Scaled(kernels.Matern(nu=1.5)) + kernels.Constant()),
 }
+SUMS = [KERNELS["default"], KERNELS["categories"]]  # whose values are of one plan
 NOISES = [(0.0, 0.0), (0.05, 0.1)]
 
 
@@ -51,9 +52,15 @@ def test_slopes_are_derivatives(kernel, noise):
         return features, propagate(features.psi, level, y[None] > 0, noise, change=1e-9)
 
     features, found = at(values)
-    by_psi = found.by_features - 2 * found.by_level[:, None] * features.psi
-    slopes = features.slopes(by_psi, found.by_level)
+    slopes = features.slopes(found, 1.0, found.by_level, 0.0)
     assert set(slopes) == set(names)
+    plan = SumPlan.of(kernel, kernels.parameters(kernel, X), landmarks, 1.0, X)
+    assert (plan is not None) == (kernel in SUMS)
+    if plan is not None:
+        of_plan = plan.features(np.log([values[name] for name in names]))
+        np.testing.assert_allclose(of_plan.psi, features.psi, rtol=0, atol=1e-6)
+        again = propagate(of_plan.psi, softness + of_plan.missed, y[None] > 0, noise, change=1e-9)
+        assert of_plan.slopes(again, 1.0, again.by_level, 0.0) == pytest.approx(slopes, rel=1e-5)
     for name in names:
         ahead, behind = (
             at(values | {name: values[name] * np.exp(step)})[-1] for step in (STEP, -STEP)

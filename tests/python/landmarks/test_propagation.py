@@ -21,13 +21,28 @@ def problems(m, r, n, scale=1.0):
     return features, level, values.T > 0
 
 
-def assert_same(found, expected, rtol=1e-8):
-    for one in fields(Propagation):
-        values = getattr(expected, one.name)
-        size = np.abs(values).max()
-        np.testing.assert_allclose(
-            getattr(found, one.name), values, rtol, rtol * size, err_msg=one.name
-        )
+def arrays(propagation, features, *, is_triangle=True):
+    """Return all that a propagation tells, by name."""
+    named = {one.name: getattr(propagation, one.name) for one in fields(Propagation)}
+    (m, r), rng = features.shape, np.random.default_rng(seed(3))
+    factors = rng.standard_normal((r if is_triangle else r + 2, r))
+    named["by values"] = named.pop("posteriors").by_values(
+        np.triu(factors) if is_triangle else factors,
+        features,
+        rng.standard_normal(m),
+        is_triangle=is_triangle,
+        share=0.7,
+        by_mean=0.3,
+    )
+    return named
+
+
+def assert_same(found, expected, features, rtol=1e-8):
+    for is_triangle in (True, False):
+        found_all = arrays(found, features, is_triangle=is_triangle)
+        for name, values in arrays(expected, features, is_triangle=is_triangle).items():
+            size = np.abs(values).max()
+            np.testing.assert_allclose(found_all[name], values, rtol, rtol * size, err_msg=name)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -36,7 +51,7 @@ def test_agrees_with_the_plain_approximation(shape, noise):
     given = *problems(*shape), noise
     expected = plain_propagation.propagate(*given, change=1e-10)
     assert expected.converged.all()
-    assert_same(propagate(*given, change=1e-10), expected)
+    assert_same(propagate(*given, change=1e-10), expected, given[0])
 
 
 @pytest.mark.parametrize("noise", NOISES[:2])
@@ -45,9 +60,8 @@ def test_rough_sweeps_are_those_of_the_plain_approximation(noise):
     features, level, positive = problems(200, 30, 3, scale=3.0)
     for change in (1.0, 1e-2):
         given = features, 0.3 * level, positive, noise
-        assert_same(
-            propagate(*given, change=change), plain_propagation.propagate(*given, change=change)
-        )
+        expected = plain_propagation.propagate(*given, change=change)
+        assert_same(propagate(*given, change=change), expected, features)
 
 
 def test_nearly_separable_problem():
@@ -56,7 +70,7 @@ def test_nearly_separable_problem():
     given = 100 * features, np.full(80, 1e-3), (features[:, :1] > 0).T
     expected = plain_propagation.propagate(*given, change=1e-9)
     assert expected.left_out.min() < 0.9 < 0.999 < np.median(expected.left_out)
-    assert_same(propagate(*given, change=1e-9), expected, rtol=1e-6)
+    assert_same(propagate(*given, change=1e-9), expected, given[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("noise", NOISES[:2])
@@ -66,7 +80,7 @@ def test_starts_where_a_similar_setting_converged(noise):
     start.converged[1] = False
     given = features, level, positive, noise
     found = propagate(*given, start, change=1e-3)
-    assert_same(found, plain_propagation.propagate(*given, start, change=1e-3))
+    assert_same(found, plain_propagation.propagate(*given, start, change=1e-3), features)
     fresh = propagate(*given, change=1e-3)
     assert (found.precision == fresh.precision).all(axis=1).tolist() == [False, True]
 
@@ -78,7 +92,7 @@ def test_sweeps_without_a_proper_posterior_go_halfway_back():
     start.precision[:] = -3.0
     given, noise = (features, level, positive), (0.05, 0.05)
     found = propagate(*given, noise, start, change=1e-8)
-    assert_same(found, plain_propagation.propagate(*given, noise, start, change=1e-8))
+    assert_same(found, plain_propagation.propagate(*given, noise, start, change=1e-8), features)
     for one in (propagate, plain_propagation.propagate):
         with pytest.raises(linalg.LinAlgError):
             one(*given, start=start, change=1e-8)
@@ -101,8 +115,9 @@ def test_shapes_that_do_not_fit_raise():
 
 def test_bits_do_not_depend_on_threads():
     given = *problems(600, 30, 5), (0.05, 0.1)
-    one, two, many = (propagate(*given, change=1e-3, n_threads=n) for n in (1, 2, 8))
-    for name in (one.name for one in fields(Propagation)):
-        values = getattr(one, name)
-        assert np.array_equal(getattr(two, name), values)
-        assert np.array_equal(getattr(many, name), values)
+    one, two, many = (
+        arrays(propagate(*given, change=1e-3, n_threads=n), given[0]) for n in (1, 2, 8)
+    )
+    for name, values in one.items():
+        assert np.array_equal(two[name], values)
+        assert np.array_equal(many[name], values)

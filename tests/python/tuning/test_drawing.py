@@ -1,5 +1,6 @@
 """Settings drawn for an average are from their posterior."""
 
+import math
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -13,7 +14,7 @@ from bayespoint.base.linalg import one_thread
 from bayespoint.tuning import defaults, hamiltonian
 from bayespoint.tuning import density as densities
 from bayespoint.tuning.density import Density
-from bayespoint.tuning.drawing import drawn, renewed, represent
+from bayespoint.tuning.drawing import controlled, drawn, renewed, represent
 from helpers import SLOW, seed
 from objects import objective, task
 
@@ -128,16 +129,33 @@ def test_spreads_given_weights_have_their_law(monkeypatch):
     assert p_value() < 1e-6
 
 
+def test_scores_tell_the_error_of_means():
+    # Independent states of a normal distribution, of which the scores are minus the states.
+    rng, plain, ours = np.random.default_rng(seed(9)), [], []
+    for _ in range(200):
+        u = rng.standard_normal((24, 5))
+        values = np.tanh(u @ rng.standard_normal((5, 30)) / 2)  # of mean 0
+        shares = controlled(-u)
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+        plain.append(values.mean(axis=0))
+        ours.append(shares.mean(axis=0) @ values)
+    error = np.square(ours).mean() / np.square(plain).mean()
+    assert error < 0.35  # measured: 0.2
+    bias = np.mean(ours, axis=0) / np.std(ours, axis=0) * math.sqrt(200)
+    assert np.square(bias).mean() < 2.0
+    np.testing.assert_allclose(controlled(np.zeros((4, 3))), np.kron(np.eye(2), [[0.5, 0.5]]))
+
+
 def test_few_states_represent_a_chain():
     rng = np.random.default_rng(seed(6))
     values = rng.random((40, 3)) @ rng.random((3, 100))
-    chosen, weights = represent(values, 6)
+    chosen, weights = represent(values, values.mean(axis=0), 6)
     assert len(set(chosen)) == len(chosen) <= 6
     assert weights.sum() == pytest.approx(1.0)
     assert (weights > 0).all()
     away = np.abs(weights @ values[chosen] - values.mean(axis=0)).mean()
     assert away < 0.1 * np.abs(values[:6].mean(axis=0) - values.mean(axis=0)).mean()
-    same, alone = represent(np.ones((5, 10)), 3)
+    same, alone = represent(np.ones((5, 10)), np.ones(10), 3)
     assert len(same) == len(alone) >= 1
     assert alone.sum() == pytest.approx(1.0)
 

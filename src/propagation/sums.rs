@@ -1,0 +1,245 @@
+//! Values of sums of kernels between points, kept for the derivatives of what is made of them.
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView1, ArrayView2, s};
+use pulp::Arch;
+
+use crate::base::{Control, Result};
+use crate::simd::distance::{Columns, ROWS, Radial};
+use crate::simd::dot::dot;
+
+/// What a kernel is a function of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// The sum of absolute differences.
+    CityBlock,
+    /// The Euclidean distance.
+    Distance,
+    /// The inner product.
+    Product,
+}
+
+/// A kernel of points whose features are multiplied by factors.
+pub struct Summand {
+    /// What it is a function of.
+    pub measure: Measure,
+    /// Of distances r: its values, and `-2 dk / d(r²)`, or `-dk/dr` of city blocks.
+    pub radial: Radial<2>,
+}
+
+/// Points whose kernel values with the first of them are wanted, for many factors.
+///
+/// Differences of the last features count as their limits at most: these are categories, in inner products indicator vectors of
+/// the length `limit / √2`.
+pub struct Plan {
+    /// Shape (n + m, d): n landmarks, then m examples.
+    pub points: Array2<f64>,
+    /// Number n of landmarks.
+    pub n_landmarks: usize,
+    /// Of the last features.
+    pub limits: Vec<f64>,
+    /// The kernels that are added.
+    pub summands: Vec<Summand>,
+}
+
+/// A summand's part of the values, without its factor.
+struct Part {
+    measure: Measure,
+    factor: f64,
+    /// Points and limits times the factors of the features.
+    points: Array2<f64>,
+    limits: Vec<f64>,
+    n_landmarks: usize,
+    /// Features before it are multiplied, those from it on have distances.
+    first: usize,
+    /// Values and derivatives of functions of distances, shape (n + m, n); empty without distances.
+    values: Array2<f64>,
+    radial: Array2<f64>,
+    /// Value of these functions for equal points.
+    at_zero: f64,
+}
+
+/// The values of a sum of kernels.
+pub struct KernelSum {
+    parts: Vec<Part>,
+}
+
+/// Derivatives by the logarithms of a summand's factor and of its factors of the features.
+pub struct BySummand {
+    /// By that of the factor.
+    pub factor: f64,
+    /// Shape (d,).
+    pub scale: Vec<f64>,
+}
+
+impl Plan {
+    /// Returns the sum for factors of the kernels, and for (number of kernels, d) factors of the features.
+    pub fn sum(
+        &self,
+        factors: &[f64],
+        scales: &ArrayView2<'_, f64>,
+        control: &Control,
+    ) -> Result<KernelSum> {
+        let each = self.summands.iter().zip(factors).zip(scales.rows());
+        let parts =
+            each.map(|((summand, &factor), scale)| self.part(summand, factor, &scale, control));
+        Ok(KernelSum { parts: parts.collect::<Result<_>>()? })
+    }
+
+    fn part(
+        &self,
+        summand: &Summand,
+        factor: f64,
+        scale: &ArrayView1<'_, f64>,
+        control: &Control,
+    ) -> Result<Part> {
+        let (n, d) = (self.n_landmarks, scale.len());
+        let (points, n_numbers) = (&self.points * scale, d - self.limits.len());
+        let of_limits = self.limits.iter().zip(scale.slice(s![n_numbers..]));
+        let limits: Vec<f64> = of_limits.map(|(a, b)| a * b).collect();
+        let mut of = summand.radial;
+        let mut first = 0;
+        if summand.measure == Measure::Product {
+            first = n_numbers;
+            let square = limits.iter().map(|limit| limit * limit).sum::<f64>();
+            of = Radial { rate: 0.0, terms: [[0.5 * square, 0.0, -0.5], [1.0, 0.0, 0.0]] };
+        }
+        let shape = if first < d { (points.nrows(), n) } else { (0, 0) };
+        let [mut values, mut radial] = [(); 2].map(|()| Array2::zeros(shape));
+        if first < d {
+            let [rows, columns] = distant(&points, n, first);
+            let columns = Columns::new(&columns, n, d - first, &limits);
+            let [values, radial] = [&mut values, &mut radial]
+                .map(|values| values.as_slice_mut().expect("row-major").chunks_mut(ROWS * n));
+            for ((rows, values), radial) in rows.chunks(ROWS * (d - first)).zip(values).zip(radial)
+            {
+                control.check()?;
+                let city_block = summand.measure == Measure::CityBlock;
+                columns.values(rows, n, city_block, of, [values, radial]);
+            }
+        }
+        Ok(Part {
+            measure: summand.measure,
+            factor,
+            points,
+            limits,
+            n_landmarks: n,
+            first,
+            values,
+            radial,
+            at_zero: of.terms[0][0],
+        })
+    }
+}
+
+impl KernelSum {
+    /// The (n + m, n) values with the landmarks.
+    pub fn values(&self) -> Array2<f64> {
+        let mut sum = Array2::zeros(self.shape());
+        self.parts.iter().for_each(|part| part.add_values(&mut sum));
+        sum
+    }
+
+    /// Their shape (n + m, n).
+    pub fn shape(&self) -> (usize, usize) {
+        (self.parts[0].points.nrows(), self.parts[0].n_landmarks)
+    }
+
+    /// The (m,) values of the examples with themselves.
+    pub fn own(&self) -> Vec<f64> {
+        let mut sum = vec![0.0; self.parts[0].examples().nrows()];
+        self.parts.iter().for_each(|part| part.add_own(&mut sum));
+        sum
+    }
+
+    /// Returns the derivatives of a number, given the (n + m, n) and the (m,) ones by these values.
+    pub fn slopes(
+        &self,
+        by_values: &ArrayView2<'_, f64>,
+        by_own: &ArrayView1<'_, f64>,
+        control: &Control,
+    ) -> Result<Vec<BySummand>> {
+        let by_values = by_values.as_standard_layout();
+        self.parts.iter().map(|part| part.slopes(&by_values.view(), by_own, control)).collect()
+    }
+}
+
+/// Returns the features from `first` on of all points, and of the n landmarks, in rows one after the other.
+fn distant(points: &Array2<f64>, n: usize, first: usize) -> [Vec<f64>; 2] {
+    [points.nrows(), n].map(|n| points.slice(s![..n, first..]).iter().copied().collect())
+}
+
+impl Part {
+    fn examples(&self) -> ArrayView2<'_, f64> {
+        self.points.slice(s![self.n_landmarks.., ..])
+    }
+
+    /// The features of all points, and of the landmarks, that are multiplied.
+    fn multiplied(&self) -> [ArrayView2<'_, f64>; 2] {
+        [self.points.nrows(), self.n_landmarks].map(|n| self.points.slice(s![..n, ..self.first]))
+    }
+
+    fn add_values(&self, sum: &mut Array2<f64>) {
+        if self.first > 0 {
+            let [rows, columns] = self.multiplied();
+            general_mat_mul(self.factor, &rows, &columns.t(), 1.0, sum);
+        }
+        if !self.values.is_empty() {
+            sum.scaled_add(self.factor, &self.values);
+        }
+    }
+
+    fn add_own(&self, sum: &mut [f64]) {
+        for (to, x) in sum.iter_mut().zip(self.examples().rows()) {
+            let square = x.slice(s![..self.first]).iter().map(|x| x * x).sum::<f64>();
+            *to += self.factor * (square + self.at_zero);
+        }
+    }
+
+    fn slopes(
+        &self,
+        by_values: &ArrayView2<'_, f64>,
+        by_own: &ArrayView1<'_, f64>,
+        control: &Control,
+    ) -> Result<BySummand> {
+        let (factor, mut scale) = (self.factor, vec![0.0; self.points.ncols()]);
+        let of_examples = factor * by_own.sum();
+        let [rows, columns] = self.multiplied();
+        let mut products = by_values.dot(&columns);
+        let mut of_own = products.slice_mut(s![self.n_landmarks.., ..]);
+        for ((mut to, x), by) in
+            of_own.rows_mut().into_iter().zip(self.examples().rows()).zip(by_own)
+        {
+            to.scaled_add(*by, &x.slice(s![..self.first]));
+        }
+        for (row, product) in rows.rows().into_iter().zip(products.rows()) {
+            for ((to, x), y) in scale.iter_mut().zip(row).zip(product) {
+                *to += 2.0 * factor * x * y;
+            }
+        }
+        let mut by_factor = 0.5 * scale.iter().sum::<f64>() + of_examples * self.at_zero;
+        if self.values.is_empty() {
+            return Ok(BySummand { factor: by_factor, scale });
+        }
+        let [by, values, radial] = [by_values, &self.values.view(), &self.radial.view()]
+            .map(|values| values.to_slice().expect("row-major"));
+        by_factor += factor * dot(Arch::new(), by, values);
+        let (d, n) = (scale.len() - self.first, self.n_landmarks);
+        let [rows, columns] = distant(&self.points, n, self.first);
+        let columns = Columns::new(&columns, n, d, &self.limits);
+        let weights = by.chunks(ROWS * n).zip(radial.chunks(ROWS * n));
+        let mut sums = vec![0.0; d];
+        for (rows, (by, radial)) in rows.chunks(ROWS * d).zip(weights) {
+            control.check()?;
+            let city_block = self.measure == Measure::CityBlock;
+            columns.add_slopes(rows, city_block, [by, radial], &mut sums);
+        }
+        scale[self.first..].iter_mut().zip(sums).for_each(|(to, sum)| *to -= factor * sum);
+        if self.measure == Measure::Product {
+            let total = factor * by.iter().sum::<f64>() + of_examples;
+            let of_limits = scale[self.first..].iter_mut().zip(&self.limits);
+            of_limits.for_each(|(to, limit)| *to += total * limit * limit);
+        }
+        Ok(BySummand { factor: by_factor, scale })
+    }
+}
