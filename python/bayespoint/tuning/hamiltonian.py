@@ -15,10 +15,10 @@ import numpy as np
 from bayespoint.base.validation import Floats
 from bayespoint.tuning.objective import Point
 
-_STEP = 0.25  # first step size
+_STEP = 0.32  # first step size: with the leaps, a quarter of a period of a standard normal law
 _ACCEPTED = 0.65  # acceptance for which the step size is adapted
-_RATE = 0.3  # change of the logarithm of the step size per difference of acceptance
-_LEAPS = 5  # number of leapfrog steps to a proposal
+_RISE, _FALL = 0.3, 0.8  # change of the logarithm of the step size per difference of acceptance
+_LEAPS = 4  # number of leapfrog steps to a proposal
 _JITTER = 0.2  # deviation of the log of a step size: paths of one length could be periodic
 
 
@@ -79,6 +79,7 @@ def chain(
             state = ahead
         state = renew(state)
         if count < n_adapt:
-            step *= math.exp(_RATE * (acceptance - _ACCEPTED))
+            more = acceptance - _ACCEPTED
+            step *= math.exp((_RISE if more > 0 else _FALL) * more)
         count += 1
         yield state

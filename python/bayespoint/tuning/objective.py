@@ -223,6 +223,7 @@ class Objective:
     problems: Problems
     change: float  # as in `evidence`
     record: Record
+    by_differences: bool = False  # whether derivatives are finite differences
 
     @classmethod
     def of(cls, task: Task, n_landmarks: int, seed: int, record: Record | None = None) -> Objective:
@@ -231,16 +232,17 @@ class Objective:
         record.nearest = None  # of other examples
         kernel, examples = task.kernel, task.examples
         problems = task.labels.problems(examples.label)
-        change = _change(problems)
-        names = [parameter.name for parameter in task.parameters]
-        if names and not set(names) <= _known_slopes(kernel, examples.inputs).keys():
-            change = _FINE_CHANGE
+        names = {parameter.name for parameter in task.parameters}
+        differences = not names <= (
+            _known_slopes(kernel, examples.inputs).keys() if names else names
+        )
         return cls(
             task,
             Span.of(kernel, examples, task.plan.offset, n_landmarks, seed),
             problems,
-            change,
+            _FINE_CHANGE if differences else _change(problems),
             record,
+            differences,
         )
 
     def without_rates(self) -> Objective:

@@ -40,8 +40,9 @@ def prior_draw(target, rng):
 
 def labels(target, u, rng, n_classes):
     """Return labels of functions with noise, drawn at these parameters."""
-    setting = target.objective.setting(target.logarithms(u))
-    covariance = setting.kernel(target.objective.task.examples.inputs)
+    theta = target.logarithms(u)
+    setting = target.objective.setting(theta)
+    covariance = target.objective.kernel(theta)(target.objective.task.examples.inputs)
     covariance += OFFSET + setting.softness * np.eye(M)
     values = np.linalg.cholesky(covariance) @ rng.standard_normal((M, n_classes))
     return np.where(values[:, 0] > 0, 1.0, -1.0) if n_classes == 2 else values.argmax(axis=1)
