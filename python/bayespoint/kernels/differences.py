@@ -112,9 +112,10 @@ class Differences(CompoundKernel):
 def _distinct(inputs: Floats) -> tuple[Floats, Indices]:
     """Return the different ones of inputs, and the place of each among them."""
     # Sums of multiples are sorted far faster than rows, and hardly ever equal for different ones.
-    factors = np.random.default_rng(0).random(inputs.shape[1])
+    rng, key = np.random.default_rng(0), np.zeros(len(inputs))
     with np.errstate(over="ignore", invalid="ignore"):
-        key: Any = sum(factor * column for factor, column in zip(factors, inputs.T, strict=True))
+        for column in inputs.T:
+            key += rng.random() * column
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
     if np.array_equal(inputs[first][place], inputs):
         return inputs[first], place

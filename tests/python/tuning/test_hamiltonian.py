@@ -34,7 +34,7 @@ def spread_error(values):
 @pytest.mark.parametrize("units", [0.8, 8.0])  # of too short and too long first steps
 def test_a_normal_law_is_sampled(units):
     theta, acceptance = states(normal, np.ones(3), units=units)
-    assert 0.45 < acceptance < 0.85
+    assert 0.45 < acceptance < 0.95  # a step falls faster than it rises
     for k, scale in enumerate(SCALES):
         for power, expected in ((1, 0.0), (2, scale**2)):
             values = theta[:, k] ** power
@@ -86,5 +86,5 @@ def test_a_chain_ends_where_the_density_stops():
     draws = hamiltonian.chain(
         stopping, np.ones(3), 0.5 * SCALES, np.random.default_rng(seed(0)), n_adapt=50
     )
-    assert len(list(draws)) == 2  # a start and five steps to each proposal
+    assert len(list(draws)) == 2  # a start and four steps to each proposal
     assert len(calls) == 12
