@@ -63,6 +63,7 @@ OF_RESULTS = (
     "from_run",
     "index",
     "metric",
+    "summands",
     "save",
     "summary",
     "to_datatree",

@@ -156,18 +156,18 @@ class SumPlan:
         inputs: Any,
     ) -> SumPlan | None:
         """Return the plan for a kernel with these parameters; None if it is no such sum."""
-        if not (
-            parameters and isinstance(kernel, kernels.Kernel) and isinstance(inputs, np.ndarray)
-        ):
+        is_known = isinstance(kernel, kernels.Kernel) and isinstance(inputs, np.ndarray)
+        if not (parameters and is_known and inputs.ndim == 2):
             return None
-        names, start = tuple(parameter.name for parameter in parameters), np.ones(len(parameters))
+        names = tuple(parameter.name for parameter in parameters)
+        start = np.log([parameter.start for parameter in parameters])
 
-        def summands(values: Floats) -> tuple[Summand, ...]:
-            of = kernels.replace(kernel, dict(zip(names, values.tolist(), strict=True)))
-            return of.summands(inputs.shape[1])
+        def summands(theta: Floats) -> tuple[Summand, ...]:
+            values = dict(zip(names, np.exp(theta).tolist(), strict=True))
+            return kernels.replace(kernel, values).summands(inputs.shape[1])
 
-        def logarithms(values: Floats) -> Floats:
-            parts = summands(values)
+        def logarithms(theta: Floats) -> Floats:
+            parts = summands(theta)
             factors = [part.factor for part in parts]
             return np.log(np.concatenate([factors, *(part.scale for part in parts)]))
 
@@ -175,10 +175,10 @@ class SumPlan:
         if not parts or len({part.limits for part in parts}) > 1:
             return None
         limits = [limit for limit in parts[0].limits if math.isfinite(limit)]
-        center = logarithms(start)
-        rows = [logarithms(np.exp(row)) - center for row in np.eye(len(names))]
+        at_start = logarithms(start)
+        slope = np.stack([logarithms(start + row) - at_start for row in np.eye(len(names))])
         core = _core.SumPlan(landmarks, inputs, limits, list(parts))
-        return cls(core, names, len(landmarks), offset, center, np.stack(rows))
+        return cls(core, names, len(landmarks), offset, at_start - start @ slope, slope)
 
     def features(self, theta: Floats) -> Features:
         """Return the features for logarithms of the parameters."""
