@@ -22,6 +22,7 @@ MATURIN     := $(shell sed -n 's/^requires = \["\(maturin[^"]*\)"\]$$/\1/p' pypr
 # Stamps: what has been done, and when. Work is skipped while its sources are older.
 VENV_STAMP    := $(VENV)/.stamp-venv
 WHEEL_STAMP   := dist/.stamp-wheel
+DEMO_STAMP    := $(VENV)/.stamp-demo
 INSTALL_STAMP := $(VENV)/.stamp-install
 DOCS_STAMP    := $(VENV)/.stamp-docs
 
@@ -74,6 +75,7 @@ ifneq ($(origin PYTHON),file)
 endif
 
 $(VENV_STAMP): | check-python
+	@echo "Making a virtual environment in $(VENV)"
 	@if $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
 	  $(PYTHON) -m venv "$(VENV)"; \
 	elif $(PYTHON) -c 'import pip, venv' 2>/dev/null; then \
@@ -87,23 +89,34 @@ $(VENV_STAMP): | check-python
 
 venv: $(VENV_STAMP)
 
+# Cargo is silent while it compiles one item. The loop ends by itself if make is killed.
 $(WHEEL_STAMP): $(SOURCES) $(VENV_STAMP) | check-cargo
 	@$(VENV_PYTHON) -m pip install --quiet $(TOOLS) "$(MATURIN)"
 	@rm -f dist/bayespoint-*.whl
-	$(MATURIN_BUILD) --interpreter "$(VENV_PYTHON)" --out dist
+	@echo "Compiling bayespoint and what it needs: some minutes, most of them for bayespoint itself"
+	@shell=$$$$; while sleep 15 >/dev/null 2>&1 && kill -0 $$shell 2>/dev/null; do \
+	  echo "compiling for $$((seconds += 15)) s"; \
+	done & \
+	$(MATURIN_BUILD) --interpreter "$(VENV_PYTHON)" --out dist; status=$$?; kill $$!; exit $$status
 	@touch $@
 
 build: $(WHEEL_STAMP)
 
-# First our wheel alone, replaced whatever version is there, then what it and its extras need.
-$(INSTALL_STAMP): $(WHEEL_STAMP) .ci/tools.txt
+# First our wheel alone, replaced whatever version is there, then what it and its plots need.
+$(DEMO_STAMP): $(WHEEL_STAMP)
+	@echo "Installing bayespoint, matplotlib and what they need into $(VENV)"
 	@$(VENV_PYTHON) -m pip install --quiet --force-reinstall --no-deps dist/bayespoint-*.whl
-	@$(VENV_PYTHON) -m pip install --quiet $(TOOLS) "$$(echo dist/bayespoint-*.whl)[plot,dev]"
+	@$(VENV_PYTHON) -m pip install "$$(echo dist/bayespoint-*.whl)[plot]"
+	@touch $@
+
+$(INSTALL_STAMP): $(DEMO_STAMP) .ci/tools.txt
+	@echo "Installing the development tools into $(VENV)"
+	@$(VENV_PYTHON) -m pip install --quiet $(TOOLS) "$$(echo dist/bayespoint-*.whl)[dev]"
 	@touch $@
 
 install: $(INSTALL_STAMP) ## install the wheel with extras plot and dev into the environment
 
-demo: install ## probabilities, abstaining and evidence beside other classifiers on sonar, and a picture
+demo: $(DEMO_STAMP) ## probabilities, abstaining and evidence beside other classifiers on sonar, and a picture
 	@$(VENV_PYTHON) examples/demo.py $(DEMO_ARGS)
 
 test: test-rust test-python ## what to run before a commit: engine, package, doctests, in about five minutes on two cores
@@ -272,6 +285,6 @@ bench-peers: install ## the classifier on public tables beside other packages', 
 	@$(VENV_PYTHON) benches/peers/tables.py $(PEERS_ARGS)
 
 clean: ## remove what was built, keep the environment
-	rm -rf dist demo_output experiments_output .pytest_cache .mypy_cache .ruff_cache $(INSTALL_STAMP) $(DOCS_STAMP)
+	rm -rf dist demo_output experiments_output .pytest_cache .mypy_cache .ruff_cache $(DEMO_STAMP) $(INSTALL_STAMP) $(DOCS_STAMP)
 	rm -rf docs/_build docs/reference
 	@if command -v $(CARGO) >/dev/null 2>&1; then $(CARGO) clean; fi

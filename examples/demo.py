@@ -166,14 +166,14 @@ def compare_classifiers(seed: int, n_splits: int) -> None:
     sonar = load_sonar()
     X, y = sonar.data, sonar.target
     splits = _splits(y, seed, n_splits)
-    scores = {name: _score(fit, X, y, splits, seed) for name, fit in CLASSIFIERS.items()}
-
     print(f"bayespoint {__version__}, sonar data: {len(y)} echoes of 60 features, rock or mine")
     print(
         f"{len(y) - TEST_SIZE} training and {TEST_SIZE} test examples; "
         f"means over {n_splits} stratified splits, seed {seed}"
     )
     print("(the defaults of BayesPointClassifier were chosen on data that include these)")
+    print()
+    scores = {name: _score(name, X, y, splits, seed) for name in CLASSIFIERS}
     print()
     print("1. Probabilities: does the classifier know how often it is wrong?")
     print()
@@ -218,20 +218,21 @@ def compare_classifiers(seed: int, n_splits: int) -> None:
 
 
 def _score(
-    fit: Callable[[Floats, Ints, int], Any],
+    name: str,
     X: Floats,
     y: Ints,
     splits: list[tuple[Ints, Ints]],
     seed: int,
 ) -> list[Scores]:
     """Fit one classifier on the training part of each split and score it on the test part."""
+    print(f"fitting {name}", flush=True)
     scores = []
     for train, test in splits:
         began = time.perf_counter()
         with warnings.catch_warnings():
             # The kernel of the Gaussian process may end at a bound, as for many of its users.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = fit(X[train], y[train], seed)
+            model = CLASSIFIERS[name](X[train], y[train], seed)
         seconds = time.perf_counter() - began
         scores.append(Scores.of(y[test], model.predict_proba(X[test]), seconds))
     return scores
@@ -242,6 +243,7 @@ def _compare_kernels(seed: int, n_splits: int) -> None:
     X, y = load_sonar(return_X_y=True)
     rows = []
     for name, kernel in KERNELS.items():
+        print(f"fitting kernel: {name}", flush=True)
         evidence, errors, losses = [], [], []
         for train, test in _splits(y, seed, n_splits):
             model = BayesPointClassifier(kernel, random_state=seed).fit(X[train], y[train])
@@ -250,6 +252,7 @@ def _compare_kernels(seed: int, n_splits: int) -> None:
             errors.append(scores.error)
             losses.append(scores.log_loss)
         rows.append((float(np.mean(evidence)), name, _percent(errors), _with_error(losses)))
+    print()
     print("3. Kernels: which is best, judged by the training examples alone?")
     print()
     _print_table(
