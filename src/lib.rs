@@ -49,6 +49,8 @@ mod ensemble;
 mod evidence;
 pub mod propagation;
 
+pub mod predictions;
+
 pub mod papers;
 
 #[cfg(feature = "python")]

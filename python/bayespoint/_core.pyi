@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayespoint.engine.laws import Observed as _Observed
 from bayespoint.engine.problem import Problem as _Problem
+from bayespoint.kernels.one_pass import Coefficients as _Coefficients
 from bayespoint.kernels.products import Summand as _Summand
 from bayespoint.landmarks.block import BlockSums as _BlockSums
 from bayespoint.landmarks.features import Propagation as _Propagation
@@ -21,6 +22,7 @@ __all__ = [
     "InfeasibleError",
     "KernelSum",
     "Posteriors",
+    "Predictor",
     "SoftBalls",
     "SumPlan",
     "__version__",
@@ -131,6 +133,14 @@ class SumPlan:
     def sum(
         self, factors: list[float], scales: NDArray[np.float64]
     ) -> tuple[KernelSum, NDArray[np.float64], NDArray[np.float64]]: ...
+
+class Predictor:
+    def __init__(
+        self, points: NDArray[np.float64], limits: list[float], models: list[_Coefficients]
+    ) -> None: ...
+    def moments(
+        self, points: NDArray[np.float64], *, variances: bool, n_threads: int
+    ) -> NDArray[np.float64]: ...
 
 class InfeasibleError(ValueError):
     what: str

@@ -40,6 +40,7 @@ mod errors;
 mod laws;
 mod outcomes;
 mod papers;
+mod predictions;
 mod propagation;
 mod soft;
 mod space;
@@ -72,6 +73,7 @@ mod _core {
         laws::{largest_probabilities, law_derivatives, log_likelihoods, tall_product},
         max_margin,
         papers::{correlation, fly, light_trap_one_way, onion, perceptron_path},
+        predictions::Predictor,
         propagation::{KernelSum, Posteriors, SumPlan, propagation, whiten},
         r_hat, run,
         soft::SoftSampler,

@@ -160,6 +160,15 @@ pub fn whiten<'py>(
     Ok([factors, features].map(|array| array.into_pyarray(py)))
 }
 
+/// Returns what a kernel is a function of.
+pub fn measure(name: &str) -> Measure {
+    match name {
+        "city block" => Measure::CityBlock,
+        "distance" => Measure::Distance,
+        _ => Measure::Product,
+    }
+}
+
 /// A part of a sum of kernels: attributes of `bayespoint.kernels.products.Summand`.
 #[derive(FromPyObject)]
 pub struct PartOfSum {
@@ -195,11 +204,7 @@ impl SumPlan {
         let summands = parts
             .into_iter()
             .map(|part| Summand {
-                measure: match part.measure.as_str() {
-                    "city block" => Measure::CityBlock,
-                    "distance" => Measure::Distance,
-                    _ => Measure::Product,
-                },
+                measure: measure(&part.measure),
                 radial: Radial { rate: part.rate, terms: part.terms },
             })
             .collect();

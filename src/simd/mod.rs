@@ -5,6 +5,7 @@ pub mod dot;
 mod entry;
 pub mod log_normal;
 pub mod pass;
+pub mod singles;
 pub mod special;
 pub mod tall;
 pub mod tile;

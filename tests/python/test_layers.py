@@ -40,6 +40,7 @@ RUST = [
     ["interior"],
     ["ensemble"],
     ["evidence", "propagation"],
+    ["predictions"],
     ["papers"],
     ["python"],
 ]

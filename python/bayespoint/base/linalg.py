@@ -214,6 +214,11 @@ def _libraries() -> Any:
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
+def blas_threads() -> int:
+    """Return the number of threads of BLAS, which other work takes, too."""
+    return max((library.num_threads for library in _libraries()), default=1)
+
+
 _lock = threading.Lock()
 _holders: dict[object, tuple[int, int]] = {}
 """Numbers of callers that hold a library to one thread, and of its threads before."""

@@ -21,6 +21,7 @@ from bayespoint.base import memory
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int8]
 Indices: TypeAlias = NDArray[np.intp]
+Singles: TypeAlias = NDArray[np.float32]
 Flags: TypeAlias = NDArray[np.bool_]
 Array: TypeAlias = NDArray[Any]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None

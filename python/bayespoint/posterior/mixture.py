@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,16 @@ from scipy import special
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
 from bayespoint.base.validation import Array, Floats, RandomState
-from bayespoint.kernels.products import in_rows
+from bayespoint.kernels.products import count, in_rows
 from bayespoint.labels import Labels
 from bayespoint.labels.laws import log_of
 from bayespoint.posterior.model import Model, one_column_alone
+from bayespoint.posterior.one_pass import OnePass
+from bayespoint.posterior.quadratic import saves_time
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.result import as_html
+
+_AT_ONCE = 1000  # most points of a basis for which any prediction prepares the later ones
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +54,11 @@ class Mixture(Savable):
         alike = (class_weight == class_weight[0]).all()
         relative = None if alike else class_weight / class_weight.max()
         return cls(tuple(models[k] for k in order), weights[order], relative)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        state.pop("_one_pass", None)
+        return state
 
     def check_parts(self) -> None:
         """Raise ValueError for weights that are negative, or do not sum to 1."""
@@ -135,7 +145,9 @@ class Mixture(Savable):
         """Return the logarithm of `predict_proba`."""
         mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
         if len(self.models) == 1:
-            return self.first.log_proba(X, diag, mixture=mixture, class_weight=self.class_weight)
+            [values] = self._values(X, diag, strict=True, mixture=mixture)
+            values = self._labels.weighted(values, self.class_weight)
+            return self._labels.observed(self._labels.log_classes(values))
         return observed(self, self._log_shares(X, diag, strict=True, mixture=mixture))
 
     def predict(
@@ -218,18 +230,21 @@ class Mixture(Savable):
         if not self._labels.predicts.by_moments:
             return self._weighted_values(X, None, strict=False)
         points = in_rows(self.first.basis.inputs(X))
-        signs = np.sum([np.sign(model.signs(points)) for model in self.models], axis=0)
-        split = np.flatnonzero(np.abs(signs[:, 0]) < len(self.models))
-        if len(split) and len(self.models) > 1:
+        if (one_pass := self._in_one_pass(points)) is not None:
+            signs = one_pass.signs(points).sum(axis=0)[:, None]
+        else:
+            signs = np.sum([np.sign(model.signs(points)) for model in self.models], axis=0)
+        split = np.flatnonzero(~(np.abs(signs[:, 0]) == len(self.models)))
+        if len(split):
             signs[split] = self._weighted_values(points[split], None, strict=False)
         return signs
 
     def _weighted_values(self, X: Any, diag: ArrayLike | None, *, strict: bool = True) -> Floats:
         """Return the decision values with the class weights, for each point and row."""
         if len(self.models) == 1:
-            values = self.first.values(X, diag, strict=strict)
+            [values] = self._values(X, diag, strict=strict)
         else:  # those that give the averages before label noise
-            shares = special.logsumexp(self._log_shares(X, diag, strict=strict), axis=0)
+            shares = np.logaddexp.reduce(self._log_shares(X, diag, strict=strict), axis=0)
             values = self._labels.predicts.decision(shares)
         return self._labels.weighted(values, self.class_weight)
 
@@ -237,11 +252,30 @@ class Mixture(Savable):
         self, X: Any, diag: ArrayLike | None, *, strict: bool, mixture: bool = False
     ) -> Floats:
         """Return ln of weight times probability of each class before noise, (n_models, n, C)."""
-        logs = []
-        for model in self.models:
-            values = model.values(X, diag, strict=strict, mixture=mixture)
-            logs.append(model.labels.log_classes(values))
-        return np.stack(logs) + log_of(self.weights)[:, None, None]
+        values = self._values(X, diag, strict=strict, mixture=mixture)
+        logs = self._labels.log_classes(values.reshape(-1, values.shape[2]))
+        return logs.reshape(*values.shape[:2], -1) + log_of(self.weights)[:, None, None]
+
+    def _values(
+        self, X: Any, diag: ArrayLike | None, *, strict: bool, mixture: bool = False
+    ) -> Floats:
+        """Return the (n_models, n, n_rows) decision values of the models."""
+        points = in_rows(self.first.basis.inputs(X))
+        if not mixture and diag is None and (one_pass := self._in_one_pass(points)) is not None:
+            return one_pass.values(points)[..., None]
+        of_each = partial(Model.values, X=points, diag=diag, strict=strict, mixture=mixture)
+        return np.stack([of_each(model) for model in self.models])
+
+    @cached_property
+    def _one_pass(self) -> OnePass | None:
+        """The predictions of all models in one pass, which files and pickles leave out."""
+        return OnePass.of(self.models) if self._labels.predicts.by_moments else None
+
+    def _in_one_pass(self, points: Any) -> OnePass | None:
+        """Return the same if the points are worth the time that it takes to prepare it."""
+        basis, draws = self.first.basis, self.first.draws
+        known = len(basis) <= _AT_ONCE or saves_time(basis, draws, count(points))
+        return self._one_pass if known else None
 
 
 def observed(mixture: Mixture, mass: Floats) -> Floats:
@@ -251,10 +285,10 @@ def observed(mixture: Mixture, mass: Floats) -> Floats:
     """
     if mixture.class_weight is not None:
         mass = mass + np.log(mixture.class_weight)
-    mass -= special.logsumexp(mass, axis=(0, 2), keepdims=True)
-    seen = []  # after the label noise of each model
-    for model, logs in zip(mixture.models, mass, strict=True):
-        of_model = special.logsumexp(logs, axis=1, keepdims=True)
-        given = np.where(np.isfinite(of_model), logs - of_model, -math.log(logs.shape[1]))
-        seen.append(model.labels.observed(given) + of_model)
-    return np.minimum(special.logsumexp(seen, axis=0), 0.0)
+    of_model = np.logaddexp.reduce(mass, axis=2, keepdims=True)
+    given = np.where(np.isfinite(of_model), mass - of_model, -math.log(mass.shape[2]))
+    of_model -= np.logaddexp.reduce(of_model, axis=0)
+    # After the label noise of each model.
+    pairs = zip(mixture.models, given, strict=True)
+    seen = np.stack([model.labels.observed(logs) for model, logs in pairs]) + of_model
+    return np.minimum(np.logaddexp.reduce(seen, axis=0), 0.0)

@@ -24,7 +24,7 @@ from bayespoint.labels import Labels, LeftOutValues
 from bayespoint.labels.laws import of_moments, spread
 from bayespoint.landmarks.basis import Basis
 from bayespoint.posterior.calibration import LeftOut
-from bayespoint.posterior.quadratic import Quadratic
+from bayespoint.posterior.quadratic import Quadratic, saves_time
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.draws import Draws
 from bayespoint.results.hyperparameters import Hyperparameters
@@ -117,8 +117,8 @@ class Model(Stored):
         points, draws, law = self._points(X), self.draws, self.labels.predicts
         own = self._prior_variance(points, diag, strict=strict)
         form = None
-        if law.by_moments and not mixture:
-            form = Quadratic.of(self.basis, draws, self.hyper.softness, count(points))
+        if law.by_moments and not mixture and saves_time(self.basis, draws, count(points)):
+            form = Quadratic.of(self.basis, draws, self.hyper.softness)
         blocks = list[Floats]()
         for rows, k_star in self._blocks(points):
             total = None if form is None else form.variance(own[rows], k_star)

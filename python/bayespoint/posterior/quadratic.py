@@ -31,6 +31,12 @@ _CHECKED = 64  # number of points of the basis at which the error is measured
 _WIDTH = 128  # number of columns of the triangle that are multiplied together
 
 
+def saves_time(basis: Basis, draws: Draws, n: int) -> bool:
+    """Return whether `n` points take less time with the form, which is made for them."""
+    m, total = len(basis), len(draws)
+    return m <= _MOST and 2 * n * total >= m * (m + 2 * total)
+
+
 @dataclass(frozen=True, eq=False)
 class Quadratic:
     """The matrix Q of a model, and its error."""
@@ -40,10 +46,10 @@ class Quadratic:
 
     @classmethod
     @np.errstate(over="ignore", invalid="ignore")
-    def of(cls, basis: Basis, draws: Draws, softness: float, n: int) -> Quadratic | None:
-        """Return the form for `n` points; None where it is inaccurate or takes more time."""
+    def of(cls, basis: Basis, draws: Draws, softness: float) -> Quadratic | None:
+        """Return the form, or None where it is inaccurate."""
         m, total = len(basis), len(draws)
-        if m > _MOST or 2 * n * total < m * (m + 2 * total):
+        if m > _MOST:
             return None
         # Variances of other kernels may be negative, and count as 0 before V is added.
         if not kernels.is_semidefinite(basis.kernel) or basis.factor.pivots is not None:

@@ -1,0 +1,95 @@
+//! Predictions of several models in one pass; see `bayespoint.kernels.one_pass`.
+
+use numpy::{IntoPyArray, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use super::call;
+use super::propagation::measure;
+use crate::base::require;
+use crate::predictions::{self, Model, Part};
+
+/// A part of a kernel: attributes of `bayespoint.kernels.products.Summand`.
+#[derive(FromPyObject)]
+struct PartOfKernel<'py> {
+    measure: String,
+    factor: f64,
+    scale: PyReadonlyArray1<'py, f64>,
+    rate: f64,
+    terms: [[f64; 3]; 2],
+}
+
+/// A model: attributes of `bayespoint.kernels.one_pass.Coefficients`.
+#[derive(FromPyObject)]
+pub struct Coefficients<'py> {
+    parts: Vec<PartOfKernel<'py>>,
+    offset: f64,
+    softness: f64,
+    center: PyReadonlyArray1<'py, f64>,
+    span: PyReadonlyArray2<'py, f32>,
+    form: PyReadonlyArray2<'py, f32>,
+}
+
+/// Models with the same points, which predict in one pass.
+#[pyclass(frozen, module = "bayespoint._core")]
+pub struct Predictor(predictions::Predictor);
+
+#[pymethods]
+impl Predictor {
+    /// Takes the (m, d) points of the models; limits are as in `values_of_distances`.
+    #[new]
+    fn new(
+        points: PyReadonlyArray2<'_, f64>,
+        limits: Vec<f64>,
+        models: Vec<Coefficients<'_>>,
+    ) -> PyResult<Self> {
+        let models: Vec<_> = models.iter().map(Coefficients::borrow).collect();
+        Ok(Self(predictions::Predictor::new(&points.as_array(), &limits, &models)?))
+    }
+
+    /// Returns the (3, models, n) means, prior variances and variances; without `variances` the first two.
+    #[pyo3(signature = (points, *, variances, n_threads))]
+    fn moments<'py>(
+        &self,
+        py: Python<'py>,
+        points: PyReadonlyArray2<'py, f64>,
+        variances: bool,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let points = points.as_array();
+        let (got, wanted) = (points.ncols(), "the features of the fit");
+        require(got == self.0.n_features(), "points", got, wanted)?;
+        let n_threads = n_threads.min(points.nrows().div_ceil(predictions::TILE)).max(1);
+        let work = |control: &_| self.0.moments(&points, variances, n_threads, control);
+        let moments = if n_threads == 1 {
+            call::here(py, work)?
+        } else {
+            call::interruptible(py, None, work)?
+        };
+        Ok(moments.into_pyarray(py))
+    }
+}
+
+impl PartOfKernel<'_> {
+    fn borrow(&self) -> Part<'_> {
+        Part {
+            measure: measure(&self.measure),
+            factor: self.factor,
+            scale: self.scale.as_array(),
+            rate: self.rate,
+            terms: self.terms[0],
+        }
+    }
+}
+
+impl Coefficients<'_> {
+    fn borrow(&self) -> Model<'_> {
+        Model {
+            parts: self.parts.iter().map(PartOfKernel::borrow).collect(),
+            offset: self.offset,
+            softness: self.softness,
+            center: self.center.as_array(),
+            span: self.span.as_array(),
+            form: self.form.as_array(),
+        }
+    }
+}
