@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from bayespoint import BayesPointClassifier, kernels
+from bayespoint import BayesPointClassifier, kernels, load
 from bayespoint.kernels import Laplacian, Linear, Matern, Weighted
 from helpers import seed
 
@@ -41,11 +41,12 @@ def in_doubles(model, X):
     ],
     ids=lambda settings: str(settings.get("kernel", "default"))[:20],
 )
-def test_as_by_each_model(settings):
+def test_as_by_each_model(settings, tmp_path):
     """Also of one row, in threads, and after a model was pickled or read."""
     inputs, labels, points = table()
     model = BayesPointClassifier(**QUICK | settings).fit(inputs, labels)
-    restored = pickle.loads(pickle.dumps(model))
+    model.save(tmp_path / "model")
+    restored = pickle.loads(pickle.dumps(model)), load(tmp_path / "model")
     one_pass = model.posterior_._one_pass
     assert one_pass is not None
     for X in (points, inputs):
@@ -57,7 +58,8 @@ def test_as_by_each_model(settings):
             assert (errors <= bounds).all()
         np.testing.assert_array_equal(model.predict(X), model.classes_[found.argmax(axis=1)])
         np.testing.assert_array_equal(model.predict_proba(X[7:8]), found[7:8])
-        np.testing.assert_array_equal(restored.predict_proba(X), found)
+        for other in restored:
+            np.testing.assert_array_equal(other.predict_proba(X), found)
         with threadpool_limits(2):
             np.testing.assert_array_equal(model.predict_proba(X), found)
 
