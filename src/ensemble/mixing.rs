@@ -19,32 +19,38 @@ const MIN_SHARE: f64 = 0.25;
 /// Normal quantile of the chance, 1e-3, that R-hat of independent draws exceeds its limit.
 const RARE: f64 = 3.09;
 
-/// Returns whether the last `n` draws of every trajectory agree, and are worth enough independent ones, in every coordinate
-/// recorded, and in the square of each that changes its sign. Too few draws to tell are enough.
-pub(super) fn suffices(records: &[&Recorder], n: usize) -> bool {
+/// Returns the effective size of the first quantity in which the last `n` draws of every trajectory disagree, or are worth too
+/// few independent ones, of every coordinate recorded, and the square of each that changes its sign; none if all suffice. Too
+/// few draws to tell are enough.
+pub(super) fn shortfall(records: &[&Recorder], n: usize) -> Option<f64> {
     let n = records.iter().map(|record| record.kept()).min().unwrap_or(0).min(n);
     if n < LEAST_DRAWS || n * records.len() < LEAST_IN_ALL {
-        return true;
+        return None;
     }
     let (t, all) = (records.len(), (records.len() * n) as f64);
     let least = MIN_SIZE.min(0.5 * all).max(MIN_SHARE * all);
     let step = n.div_ceil(R_HAT_DRAWS);
     let most = r_hat_limit(t, least);
-    let scores = |n: usize| normal_scores(2 * t * (n / 2));
-    let (thin_scores, scores) = (scores(n.div_ceil(step)), scores(n));
+    let scores_of = |n: usize| normal_scores(2 * t * (n / 2));
+    let scores = scores_of(n);
+    let of_thinned = (step > 1).then(|| scores_of(n.div_ceil(step)));
+    let thin_scores = of_thinned.as_ref().unwrap_or(&scores);
     let functionals: Vec<&[f64]> = records.iter().map(|record| record.last(n).1).collect();
     let q = functionals[0].len() / n;
-    (0..q).all(|k| {
+    let quantities = (0..q).flat_map(|k| {
         let values = Coordinates::new(&functionals, q, k);
         let (low, high) = values.range();
         let square = (low < 0.0 && high > 0.0).then(|| values.map(|x| x * x));
-        [Some(values), square].into_iter().flatten().all(|draws| {
-            let (low, high) = draws.range();
-            // Nothing can be said about a constant.
-            low >= high
-                || (draws.thinned(step).r_hat(&thin_scores) <= most && draws.ess(&scores) >= least)
-        })
-    })
+        [Some(values), square].into_iter().flatten()
+    });
+    let mut short = quantities.filter_map(|draws| {
+        let (low, high) = draws.range();
+        // Nothing can be said about a constant.
+        let size = (low < high).then(|| draws.ess(&scores))?;
+        let suffices = size >= least && draws.thinned(step).r_hat(thin_scores) <= most;
+        (!suffices).then_some(size)
+    });
+    short.next()
 }
 
 /// Returns the limit of R-hat for draws of t trajectories that are worth n independent ones in all: [`MAX_R_HAT`], or what these
@@ -63,7 +69,11 @@ fn normal_score(rank: f64, n: usize) -> f64 {
 
 /// Returns the normal scores of the ranks 1 to n. They are the same for all quantities, and take longer than the ranks.
 pub fn normal_scores(n: usize) -> Vec<f64> {
-    (1..=n).map(|rank| normal_score(rank as f64, n)).collect()
+    let mut scores: Vec<f64> =
+        (1..=n.div_ceil(2)).map(|rank| normal_score(rank as f64, n)).collect();
+    let upper: Vec<f64> = scores[..n / 2].iter().rev().map(|score| -score).collect();
+    scores.extend(upper);
+    scores
 }
 
 /// Coordinates of one quantity, a list for each trajectory or half of one.

@@ -44,7 +44,11 @@ fn pieces(n_trajectories: usize) -> usize {
 /// Returns the number of pieces at which the next decision is made.
 fn next_stage(settings: &Settings, done: usize) -> usize {
     let pieces = pieces(settings.n_trajectories);
-    if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces }
+    match settings.tol {
+        Some(_) if done > 0 => done + pieces / 8,
+        Some(_) => pieces * 3 / 4,
+        None => pieces,
+    }
 }
 
 impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
@@ -108,12 +112,12 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
                     }
                 }
             }
-            let (is_good, draws_lag) = self.accuracy()?;
+            let (is_good, faster) = self.accuracy()?;
             if is_good {
                 return Ok((StopReason::Tol, self.save()));
             }
-            if draws_lag {
-                self.hasten_refresh();
+            if let Some(refresh) = faster {
+                set_refresh(&mut self.chains, &refresh);
             }
             if self.is_whole() {
                 self.plan.unit *= 2.0;
@@ -156,33 +160,37 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
         Ok(order.into_iter().find(|reason| reached.contains(reason)))
     }
 
-    /// Returns whether center and draws suffice, and whether the center is accurate and only the draws need a longer path.
-    fn accuracy(&mut self) -> Result<(bool, bool)> {
+    /// Returns whether center and draws suffice, and the refresh that helps if the center is accurate and the draws lag.
+    ///
+    /// The center takes longer than the statistics of the draws, and is left out where only these need a longer path, for all
+    /// tolerances alike.
+    fn accuracy(&mut self) -> Result<(bool, Option<Refresh<'s>>)> {
         let Context { settings, control, .. } = *self.run;
-        let Some(tol) = settings.tol else { return Ok((false, false)) };
-        let center = self.center()?;
-        control.report(totals(&self.chains).0 / self.chains.len() as f64, center.error);
-        if center.error > tol.max(ACCURATE) {
-            return Ok((false, false));
-        }
+        let Some(tol) = settings.tol else { return Ok((false, None)) };
         let records: Vec<&Recorder> = self.chains.iter().map(|chain| &chain.recorder).collect();
-        let suffice = || mixing::suffices(&records, settings.n_draws);
         let mixes = self.chains[0].trajectory.dynamics().mixes();
-        let draws_suffice = !mixes || (center.mixed && suffice());
-        let is_good = draws_suffice && center.error <= tol;
-        Ok((is_good, !draws_suffice && center.error <= ACCURATE))
+        let short = if mixes { mixing::shortfall(&records, settings.n_draws) } else { None };
+        // Each trajectory begins with a direction of its own.
+        let refreshes = self.chains.iter().map(|chain| chain.trajectory.tally().refreshes + 1);
+        let directions = refreshes.sum::<u64>() as f64;
+        let faster = short.filter(|&size| size < directions).and_then(|_| self.faster_refresh());
+        let length = totals(&self.chains).0 / self.chains.len() as f64;
+        if short.is_some() && faster.is_none() {
+            control.report(length, control.center_error());
+            return Ok((false, None));
+        }
+        let center = self.center()?;
+        control.report(length, center.error);
+        let is_good = center.error <= tol && short.is_none() && (center.mixed || !mixes);
+        Ok((is_good, faster.filter(|_| center.error <= ACCURATE)))
     }
 
-    /// Refreshes directions more often, at a free rate, for a center of conditional means, whose noise hardly depends on it.
-    fn hasten_refresh(&mut self) {
+    /// Returns more frequent refreshes, at a free rate, for a center of conditional means, whose noise hardly depends on it.
+    fn faster_refresh(&self) -> Option<Refresh<'s>> {
         let Context { settings, smoother, .. } = self.run;
         let is_free = matches!(settings.refresh, RefreshChoice::Auto | RefreshChoice::Full(None));
-        if smoother.is_some()
-            && is_free
-            && let Some(refresh) = self.chains[0].trajectory.refresh().hastened()
-        {
-            set_refresh(&mut self.chains, &refresh);
-        }
+        let refresh = self.chains[0].trajectory.refresh();
+        (smoother.is_some() && is_free).then(|| refresh.hastened())?
     }
 
     /// Returns the state of the run without its draws.

@@ -209,8 +209,8 @@ pub fn by_values(
 /// Adds a multiple of `x xᵀ` to the upper triangle of a matrix.
 fn add_square(factor: f64, x: &Array1<f64>, to: &mut Array2<f64>) {
     for (i, mut row) in to.rows_mut().into_iter().enumerate() {
-        let rest = ndarray::s![i..];
-        row.slice_mut(rest).scaled_add(factor * x[i], &x.slice(rest));
+        let (_, rest) = x.view().split_at(Axis(0), i);
+        row.slice_axis_mut(Axis(0), (i..).into()).scaled_add(factor * x[i], &rest);
     }
 }
 

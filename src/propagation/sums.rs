@@ -1,7 +1,7 @@
 //! Values of sums of kernels between points, kept for the derivatives of what is made of them.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView1, ArrayView2, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use pulp::Arch;
 
 use crate::base::{Control, Result};
@@ -95,7 +95,7 @@ impl Plan {
     ) -> Result<Part> {
         let (n, d) = (self.n_landmarks, scale.len());
         let (points, n_numbers) = (&self.points * scale, d - self.limits.len());
-        let of_limits = self.limits.iter().zip(scale.slice(s![n_numbers..]));
+        let of_limits = self.limits.iter().zip(scale.iter().skip(n_numbers));
         let limits: Vec<f64> = of_limits.map(|(a, b)| a * b).collect();
         let mut of = summand.radial;
         let mut first = 0;
@@ -166,17 +166,19 @@ impl KernelSum {
 
 /// Returns the features from `first` on of all points, and of the n landmarks, in rows one after the other.
 fn distant(points: &Array2<f64>, n: usize, first: usize) -> [Vec<f64>; 2] {
-    [points.nrows(), n].map(|n| points.slice(s![..n, first..]).iter().copied().collect())
+    let (_, features) = points.view().split_at(Axis(1), first);
+    [points.nrows(), n].map(|n| features.split_at(Axis(0), n).0.iter().copied().collect())
 }
 
 impl Part {
     fn examples(&self) -> ArrayView2<'_, f64> {
-        self.points.slice(s![self.n_landmarks.., ..])
+        self.points.view().split_at(Axis(0), self.n_landmarks).1
     }
 
     /// The features of all points, and of the landmarks, that are multiplied.
     fn multiplied(&self) -> [ArrayView2<'_, f64>; 2] {
-        [self.points.nrows(), self.n_landmarks].map(|n| self.points.slice(s![..n, ..self.first]))
+        let (features, _) = self.points.view().split_at(Axis(1), self.first);
+        [self.points.nrows(), self.n_landmarks].map(|n| features.split_at(Axis(0), n).0)
     }
 
     fn add_values(&self, sum: &mut Array2<f64>) {
@@ -191,7 +193,7 @@ impl Part {
 
     fn add_own(&self, sum: &mut [f64]) {
         for (to, x) in sum.iter_mut().zip(self.examples().rows()) {
-            let square = x.slice(s![..self.first]).iter().map(|x| x * x).sum::<f64>();
+            let square = x.iter().take(self.first).map(|x| x * x).sum::<f64>();
             *to += self.factor * (square + self.at_zero);
         }
     }
@@ -206,11 +208,11 @@ impl Part {
         let of_examples = factor * by_own.sum();
         let [rows, columns] = self.multiplied();
         let mut products = by_values.dot(&columns);
-        let mut of_own = products.slice_mut(s![self.n_landmarks.., ..]);
+        let (_, mut of_own) = products.view_mut().split_at(Axis(0), self.n_landmarks);
         for ((mut to, x), by) in
             of_own.rows_mut().into_iter().zip(self.examples().rows()).zip(by_own)
         {
-            to.scaled_add(*by, &x.slice(s![..self.first]));
+            to.scaled_add(*by, &x.split_at(Axis(0), self.first).0);
         }
         for (row, product) in rows.rows().into_iter().zip(products.rows()) {
             for ((to, x), y) in scale.iter_mut().zip(row).zip(product) {

@@ -84,11 +84,12 @@ fn a_smaller_tolerance_goes_on_from_a_larger_one() {
     cut_by_length("conditional", &conditional, &base(10), 9.0);
 }
 
-/// Where the center is accurate and the draws lag, directions are refreshed more often from there on, unless a rate is given.
+/// Where the center is accurate and the draws are worth fewer than there were directions, as with much softness, these are
+/// refreshed more often from there on, unless a rate is given.
 /// It does not matter from which tolerance the run was continued.
 #[test]
 fn draws_that_lag_hasten_the_refresh() {
-    let case = Owned::rbf(60, 3.0, 1.0, 8).inverted();
+    let case = Owned::rbf(60, 3.0, 100.0, 8).inverted();
     let to = |tol| Settings { tol: Some(tol), n_draws: 100, ..base(14) };
     let whole = case.run(&to(0.002));
     assert_eq!((whole.stop_reason, whole.refresh_rate), (StopReason::Tol, 0.5));

@@ -181,10 +181,9 @@ def _certain(pivots: Floats, diagonal: Floats, m: int) -> bool:
 
 
 def clear_above(matrix: Floats) -> None:
-    """Set the entries above the diagonal to zero."""
-    for rows in validation.blocks(len(matrix)):
-        matrix[rows, rows.stop :] = 0.0
-        matrix[rows, rows] = np.tril(matrix[rows, rows])
+    """Set the entries above the diagonal to zero, of a matrix in Fortran order."""
+    for column in range(1, len(matrix)):
+        matrix[:column, column] = 0.0
 
 
 def weighted_outer(rows: Array, weights: Array) -> Floats:

@@ -138,7 +138,8 @@ class SampleOptions:
         little variance. "auto": "full" up to 2400 examples or for a quick factor, else "pair".
     refresh_rate : float or "auto", default="auto"
         Refreshes per radian, positive, at most 1e9. "auto" with "full" is 0.1 to 0.3, and 0.5 once
-        only the draws of a run with `tol` and average="conditional" need a longer path; with "pair"
+        the draws of a run with `tol` and average="conditional" are worth less than its directions,
+        with an accurate center; with "pair"
         a twentieth of the rate of bounces, or 1.5 times it with softness or orthogonal planes.
     average : {"auto", "arc", "impulse", "conditional"}, default="auto"
         Estimator of `center`. "arc": the integral along the path. "impulse": the sum of the

@@ -49,6 +49,9 @@ class Progress(Report):
         """Run a task, with a bar and as one of the callbacks' tasks."""
         has_callbacks = bool(getattr(self._estimator, "_skl_callbacks", ()))
         called = called and self._root is not None and has_callbacks
+        if not called and self.verbose < 2:
+            yield None
+            return
         task = None
         if called:
             task = self._begun(self._root.subcontext(task_name=name, max_subtasks=total))
@@ -73,7 +76,7 @@ class Progress(Report):
                 bar.update(n - done)
                 done = n
 
-            yield advance if called or self.verbose > 1 else None
+            yield advance
         if task is not None:
             self._end(task)
 

@@ -110,6 +110,8 @@ def require_landmarks(given: Given, what: str) -> None:
 
 def class_weight(parameter: Any, classes: Array, totals: Floats) -> Floats:
     """Return the checked weights of the classes, whose observations have sums of weights."""
+    if parameter is None:
+        return np.ones(len(classes))
     if isinstance(parameter, str):
         if parameter == "balanced":
             return totals.sum() / (len(totals) * totals)

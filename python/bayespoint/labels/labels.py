@@ -230,7 +230,8 @@ class Labels(Stored):
     @property
     def transparency(self) -> tuple[float, float]:
         """The first and the last of `transparencies`, as the engine takes them."""
-        return float(self.transparencies[0]), float(self.transparencies[-1])
+        values = self.transparencies
+        return float(values[0]), float(values[-1])
 
     @property
     def noise(self) -> float | Noise:

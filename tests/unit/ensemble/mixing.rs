@@ -29,7 +29,7 @@ fn enough(n: usize, memory: f64, value: impl Fn(usize, f64, f64) -> f64) -> bool
                 .expect("a record")
         })
         .collect();
-    suffices(&records.iter().collect::<Vec<_>>(), n)
+    shortfall(&records.iter().collect::<Vec<_>>(), n).is_none()
 }
 
 #[test]
