@@ -103,6 +103,7 @@ class SoftBalls:
         walls: _BlockSums,
     ) -> _Found: ...
 
+@final
 class Posteriors:
     def by_values(
         self,
@@ -115,29 +116,32 @@ class Posteriors:
         by_mean: float,
     ) -> NDArray[np.float64]: ...
 
+@final
 class KernelSum:
     def slopes(
         self, by_values: NDArray[np.float64], by_own: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
+@final
 class SumPlan:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         landmarks: NDArray[np.float64],
         examples: NDArray[np.float64],
         limits: list[float],
         parts: list[_Summand],
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def n_features(self) -> int: ...
     def sum(
         self, factors: list[float], scales: NDArray[np.float64]
     ) -> tuple[KernelSum, NDArray[np.float64], NDArray[np.float64]]: ...
 
+@final
 class Predictor:
-    def __init__(
-        self, points: NDArray[np.float64], limits: list[float], models: list[_Coefficients]
-    ) -> None: ...
+    def __new__(
+        cls, points: NDArray[np.float64], limits: list[float], models: list[_Coefficients]
+    ) -> Self: ...
     def moments(
         self, points: NDArray[np.float64], *, variances: bool, n_threads: int
     ) -> NDArray[np.float64]: ...

@@ -8,7 +8,7 @@
 use std::array;
 use std::ops::Range;
 
-use ndarray::{Array3, ArrayView1, ArrayView2, s};
+use ndarray::{Array3, ArrayView1, ArrayView2, Axis};
 use pulp::Arch;
 
 use crate::base::{Control, Result, memory, require};
@@ -118,12 +118,12 @@ impl Predictor {
         let rows = self.models.iter().map(Kept::rows).max().unwrap_or(0);
         pool.check_memory(pool.n_threads(), GROUP * TILE / 2, rows)?;
         let work = |_, rows: &mut Range<usize>| {
-            self.tile(&points.slice(s![rows.clone(), ..]), with_variances, control)
+            self.tile(&points.slice_axis(Axis(0), rows.clone().into()), with_variances, control)
         };
         let of_tiles = pool.each(&mut tiles, work)?;
         let mut moments = Array3::zeros((2 + usize::from(with_variances), self.models.len(), n));
         for (rows, of_tile) in tiles.into_iter().zip(of_tiles) {
-            moments.slice_mut(s![.., .., rows]).assign(&of_tile);
+            moments.slice_axis_mut(Axis(2), rows.into()).assign(&of_tile);
         }
         Ok(moments)
     }
@@ -191,7 +191,7 @@ fn lanes(points: &ArrayView2<'_, f64>, first: usize) -> Vec<Lanes> {
 
 /// Squared length of the indicator vectors of categories.
 fn constant(part: &Part<'_>, limits: &[f64]) -> f64 {
-    let scale = part.scale.slice(s![part.scale.len() - limits.len()..]);
+    let scale = part.scale.slice_axis(Axis(0), (part.scale.len() - limits.len()..).into());
     0.5 * part.factor * scale.iter().zip(limits).map(|(s, limit)| (s * limit).powi(2)).sum::<f64>()
 }
 
