@@ -272,7 +272,7 @@ def _names(module: str, names: list[str], *, titled: bool = True) -> str:
 
 COMPLETED = {
     r"bayespoint\.kernels\.\w+\."
-    r"(diag|diag_with_pullback|metric|parameters|with_pullback|with_values)": (
+    r"(diag|diag_with_pullback|metric|parameters|summands|with_pullback|with_values)": (
         bayespoint.kernels.Kernel
     ),
     r"bayespoint\.posterior\.(?:Mixture|Model)\."

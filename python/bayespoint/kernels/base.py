@@ -169,7 +169,18 @@ class Kernel(Stored):
         return diag_by_blocks(self, X)
 
     def summands(self, d: int) -> tuple[Summand, ...]:
-        """Return the kernel of rows with d features as a sum; empty if it is no sum of these."""
+        """Return the kernel as a sum of functions of distances or inner products, with all values.
+
+        Parameters
+        ----------
+        d : int
+            Number of features of the inputs, which are rows of an array.
+
+        Returns
+        -------
+        tuple of Summand
+            The parts, of which a search or predictions need one pass; empty if it is no such sum.
+        """
         return ()
 
     def metric(self, d: int) -> Metric:
