@@ -75,9 +75,9 @@ class Law(Stored):
 
     def given_direction(self, f: Floats, lengths: Lengths) -> Floats:
         """Return means over lengths of the `probabilities` at their multiples of f."""
-        points = lengths.points()
-        total: Any = sum(self.probabilities(length * f) for length in points)
-        return total / len(points)
+        pairs = zip(*lengths.points(), strict=True)
+        total: Any = sum(weight * self.probabilities(length * f) for length, weight in pairs)
+        return total
 
     def votes(self, values: Floats) -> Floats:
         """Return the (n, n_rows) votes of the draws: mean signs, or shares of the classes."""
