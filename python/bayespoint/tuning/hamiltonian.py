@@ -17,7 +17,8 @@ from bayespoint.tuning.objective import Point
 
 _STEP = 0.32  # first step size: with the leaps, a quarter of a period of a standard normal law
 _ACCEPTED = 0.65  # acceptance for which the step size is adapted
-_RISE, _FALL = 0.3, 0.8  # change of the logarithm of the step size per difference of acceptance
+_RATE = 0.3  # change of the logarithm of the step size per difference of acceptance
+_FALL, _FIRST = 0.8, 10  # the change of steps that are too long, after as many first states
 _LEAPS = 4  # number of leapfrog steps to a proposal
 _JITTER = 0.2  # deviation of the log of a step size: paths of one length could be periodic
 
@@ -79,7 +80,7 @@ def chain(
             state = ahead
         state = renew(state)
         if count < n_adapt:
-            more = acceptance - _ACCEPTED
-            step *= math.exp((_RISE if more > 0 else _FALL) * more)
+            rate = _FALL if acceptance < _ACCEPTED and count < _FIRST else _RATE
+            step *= math.exp(rate * (acceptance - _ACCEPTED))
         count += 1
         yield state

@@ -34,7 +34,7 @@ def spread_error(values):
 @pytest.mark.parametrize("units", [0.8, 8.0])  # of too short and too long first steps
 def test_a_normal_law_is_sampled(units):
     theta, acceptance = states(normal, np.ones(3), units=units)
-    assert 0.45 < acceptance < 0.95  # a step falls faster than it rises
+    assert 0.45 < acceptance < 0.85
     for k, scale in enumerate(SCALES):
         for power, expected in ((1, 0.0), (2, scale**2)):
             values = theta[:, k] ** power
