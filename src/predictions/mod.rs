@@ -15,7 +15,8 @@ use crate::base::{Control, Result, memory, require};
 use crate::ensemble::WorkerPool;
 use crate::propagation::sums::Measure;
 use crate::simd::singles::{
-    BLOCK, GROUP, Group, Lanes, PANEL, Radial, add_form, add_product, deflate, panels, single,
+    BLOCK, GROUP, Group, Lanes, PANEL, RadialSingles, add_form, add_product, deflate, panels,
+    single,
 };
 
 /// Points of a tile, for which matrices are read once: a few blocks.
@@ -199,7 +200,7 @@ fn group(models: &[Model<'_>], d: usize, limits: &[f64]) -> Group {
     let mut group = Group {
         weights: vec![[[0.0; GROUP]; 3]; d],
         constant: [0.0; GROUP],
-        radial: [[Radial::default(); GROUP]; 2],
+        radial: [[RadialSingles::default(); GROUP]; 2],
     };
     for (g, model) in models.iter().enumerate() {
         let mut added = model.offset;
@@ -218,7 +219,7 @@ fn group(models: &[Model<'_>], d: usize, limits: &[f64]) -> Group {
                 added += constant(part, limits);
             } else {
                 let terms = part.terms.map(|term| single(part.factor * term));
-                group.radial[place][g] = Radial { rate: single(part.rate), terms };
+                group.radial[place][g] = RadialSingles { rate: single(part.rate), terms };
             }
         }
         group.constant[g] = single(added);

@@ -31,7 +31,7 @@ pub struct Summand {
 ///
 /// Differences of the last features count as their limits at most: these are categories, in inner products indicator vectors of
 /// the length `limit / √2`.
-pub struct Plan {
+pub struct KernelPlan {
     /// Shape (n + m, d): n landmarks, then m examples.
     pub points: Array2<f64>,
     /// Number n of landmarks.
@@ -43,7 +43,7 @@ pub struct Plan {
 }
 
 /// A summand's part of the values, without its factor.
-struct Part {
+struct Addend {
     measure: Measure,
     factor: f64,
     /// Points and limits times the factors of the features.
@@ -61,7 +61,7 @@ struct Part {
 
 /// The values of a sum of kernels.
 pub struct KernelSum {
-    parts: Vec<Part>,
+    parts: Vec<Addend>,
 }
 
 /// Derivatives by the logarithms of a summand's factor and of its factors of the features.
@@ -72,7 +72,7 @@ pub struct BySummand {
     pub scale: Vec<f64>,
 }
 
-impl Plan {
+impl KernelPlan {
     /// Returns the sum for factors of the kernels, and for (number of kernels, d) factors of the features.
     pub fn sum(
         &self,
@@ -92,7 +92,7 @@ impl Plan {
         factor: f64,
         scale: &ArrayView1<'_, f64>,
         control: &Control,
-    ) -> Result<Part> {
+    ) -> Result<Addend> {
         let (n, d) = (self.n_landmarks, scale.len());
         let (points, n_numbers) = (&self.points * scale, d - self.limits.len());
         let of_limits = self.limits.iter().zip(scale.iter().skip(n_numbers));
@@ -118,7 +118,7 @@ impl Plan {
                 columns.values(rows, n, city_block, of, [values, radial]);
             }
         }
-        Ok(Part {
+        Ok(Addend {
             measure: summand.measure,
             factor,
             points,
@@ -170,7 +170,7 @@ fn distant(points: &Array2<f64>, n: usize, first: usize) -> [Vec<f64>; 2] {
     [points.nrows(), n].map(|n| features.split_at(Axis(0), n).0.iter().copied().collect())
 }
 
-impl Part {
+impl Addend {
     fn examples(&self) -> ArrayView2<'_, f64> {
         self.points.view().split_at(Axis(0), self.n_landmarks).1
     }

@@ -73,8 +73,8 @@ mod _core {
         laws::{largest_probabilities, law_derivatives, log_likelihoods, tall_product},
         max_margin,
         papers::{correlation, fly, light_trap_one_way, onion, perceptron_path},
-        predictions::Predictor,
-        propagation::{KernelSum, Posteriors, SumPlan, propagation, whiten},
+        predictions::OnePass,
+        propagation::{KeptSum, Posteriors, SumPlan, propagation, whiten},
         r_hat, run,
         soft::SoftSampler,
     };

@@ -30,11 +30,11 @@ pub struct Coefficients<'py> {
 }
 
 /// Models with the same points, which predict in one pass.
-#[pyclass(frozen, module = "bayespoint._core")]
-pub struct Predictor(predictions::Predictor);
+#[pyclass(frozen, name = "Predictor", module = "bayespoint._core")]
+pub struct OnePass(predictions::Predictor);
 
 #[pymethods]
-impl Predictor {
+impl OnePass {
     /// Takes the (m, d) points of the models; limits are as in `values_of_distances`.
     #[new]
     fn new(

@@ -179,7 +179,7 @@ pub struct PartOfSum {
 
 /// Points with a sum of kernels, for many factors of these and of the features.
 #[pyclass(frozen, module = "bayespoint._core")]
-pub struct SumPlan(sums::Plan);
+pub struct SumPlan(sums::KernelPlan);
 
 #[pymethods]
 impl SumPlan {
@@ -208,7 +208,7 @@ impl SumPlan {
                 radial: Radial { rate: part.rate, terms: part.terms },
             })
             .collect();
-        Ok(Self(sums::Plan { points, n_landmarks: landmarks.nrows(), limits, summands }))
+        Ok(Self(sums::KernelPlan { points, n_landmarks: landmarks.nrows(), limits, summands }))
     }
 
     /// Number of features.
@@ -224,7 +224,7 @@ impl SumPlan {
         py: Python<'py>,
         factors: Vec<f64>,
         scales: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<(KernelSum, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<(KeptSum, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
         let (plan, scales) = (&self.0, scales.as_array());
         let shape = (plan.summands.len(), plan.points.ncols());
         let fits = factors.len() == shape.0 && scales.dim() == shape;
@@ -234,16 +234,16 @@ impl SumPlan {
             let (values, own) = (sum.values(), sum.own());
             Ok((sum, values, own))
         })?;
-        Ok((KernelSum(sum), values.into_pyarray(py), own.into_pyarray(py)))
+        Ok((KeptSum(sum), values.into_pyarray(py), own.into_pyarray(py)))
     }
 }
 
 /// Values of a sum of kernels, kept for derivatives.
-#[pyclass(frozen, module = "bayespoint._core")]
-pub struct KernelSum(sums::KernelSum);
+#[pyclass(frozen, name = "KernelSum", module = "bayespoint._core")]
+pub struct KeptSum(sums::KernelSum);
 
 #[pymethods]
-impl KernelSum {
+impl KeptSum {
     /// Returns the (S,) and (S, d) derivatives by the logarithms of the factors, given those by the values.
     #[allow(clippy::type_complexity, reason = "two arrays")]
     fn slopes<'py>(

@@ -28,12 +28,12 @@ pub struct Group {
     /// What is added to the third sum.
     pub constant: [f32; GROUP],
     /// Of city blocks and of Euclidean distances r: `(a + b r + c r²) exp(-rate r)`.
-    pub radial: [[Radial; GROUP]; 2],
+    pub radial: [[RadialSingles; GROUP]; 2],
 }
 
 /// A function of distances in singles.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Radial {
+pub struct RadialSingles {
     /// At least 0.
     pub rate: f32,
     /// The coefficients a, b and c.
@@ -117,7 +117,7 @@ fn add<S: Simd>(
     }
 }
 
-impl Radial {
+impl RadialSingles {
     #[inline(always)]
     fn at<S: Simd>(self, simd: S, r: S::f32s) -> S::f32s {
         let [a, b, c] = self.terms.map(|term| simd.splat_f32s(term));
