@@ -295,9 +295,10 @@ fn is_inside(target: &Target, label: &str, outcome: &Outcome) {
     assert!(found > -1e-9 - 1e3 * f64::EPSILON / path, "{label}: outside by {found:e}");
     for draw in draws(outcome) {
         let drawn = margin(&target.problem, &target.problem.weight(draw));
-        // The terms of the sum cancel: dual coefficients of narrow slits are large.
+        // The terms of the sum cancel: dual coefficients of narrow slits are large. They and the outputs drift apart between two
+        // projections, by at most 19 roundings in 1000 draws from the narrowest slit, 1e-6 wide.
         let rounding = f64::EPSILON * draw.iter().map(|x| x.abs()).sum::<f64>();
-        assert!(drawn > -1e-12 - 10.0 * rounding, "{label}: a draw is outside by {drawn:e}");
+        assert!(drawn > -1e-12 - 40.0 * rounding, "{label}: a draw is outside by {drawn:e}");
     }
 }
 

@@ -335,6 +335,7 @@ def test_the_error_of_an_average_is_told(model):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:another seed")
 def test_another_seed_changes_new_probabilities_as_told():
     ratios = []
     for k in range(5):
