@@ -35,7 +35,9 @@ class Given:
     rule: str | None = None
     order: Any = None  # the labels of ordered classes from the lowest on; None: as they sort
 
-    def plan(self, kernel: Any, n_models: int, *, landmarks: bool, scales: bool = False) -> Plan:
+    def plan(
+        self, kernel: Any, n_models: int, *, landmarks: bool | None, scales: bool = False
+    ) -> Plan:
         """Return the plan, given what depends on the examples."""
         return Plan(
             kernel=kernel,
@@ -66,7 +68,7 @@ class Plan:
     label_noise: Noise
     rates: int  # number of rates of label noise that are searched: 0, 1 for both classes, or 2
     calibrates: bool | None  # None: if anything is searched
-    landmarks: bool
+    landmarks: bool | None  # None: where few stand for all examples, which the fit finds
     n_components: int | None  # number of landmarks; None for the default
     n_chains: int
     n_draws: int

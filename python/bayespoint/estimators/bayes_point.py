@@ -54,7 +54,7 @@ class BayesPointClassifier(
 
     Given the hyperparameters the posterior of the latent function is sampled, beyond 6000 examples
     of functions spanned by landmarks. The hyperparameters come from an approximate evidence; up to
-    1000 examples predictions are averaged over settings. Several classes have a joint posterior.
+    500 examples predictions are averaged over settings. Several classes have a joint posterior.
 
     Parameters
     ----------
@@ -81,12 +81,13 @@ class BayesPointClassifier(
         predictions. "auto": if anything was found and the softness is positive, without landmarks.
     n_models : int or "auto", default="auto"
         Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8
-        (6 for more than two classes), 2 kernels beyond 100 features, and 1 for more than 1000
-        of fewer, with softness=0, landmarks or a kernel of up to four parameters.
+        (6 for more than two classes), 2 kernels beyond 100 features, and 1 for more than 500
+        examples of fewer, with softness=0, landmarks or a kernel of up to four parameters.
     approximation : {"auto", "landmarks"} or None, default="auto"
         None: all kernel values, O(m^3) time and O(m^2) memory for m examples. "landmarks":
         functions in the span of some kernel functions, O(m). "auto": landmarks beyond 6000
-        examples, if softness, kernel and calibration allow them (:doc:`/guide/large-data`).
+        examples, and from 2000 on where they miss little, if softness, kernel and calibration
+        allow them (:doc:`/guide/large-data`).
     n_components : int or "auto", default="auto"
         Number of landmarks. "auto": 250 to 2000, as many as gain enough.
     fit_intercept : bool, default=True
@@ -301,7 +302,7 @@ class BayesPointClassifier(
         if relevance is None:
             raise AttributeError(
                 "feature_relevance_ needs several models whose kernels have a weight for each "
-                "feature: n_models above 1 (also by default up to 1000 examples), and 2 to 100 "
+                "feature: n_models above 1 (also by default up to 500 examples), and 2 to 100 "
                 "features with the default kernel"
             )
         return relevance

@@ -56,7 +56,7 @@ def read(
     order = None if given.rule is None else order_of(given.order, y)
     if blocks.in_blocks(X):
         _require_blocks(given, "X")
-        landmarks = True
+        landmarks: bool | None = True
         table = blocks.read_blocks(
             X,
             y,
@@ -104,7 +104,7 @@ def read(
 
 def _in_memory(
     features: Any, y: Array, sample_weight: ArrayLike | None, given: Given, order: Array | None
-) -> tuple[Table, bool]:
+) -> tuple[Table, bool | None]:
     """Return a row for each observation or, with landmarks, for each example, and which it is."""
     kernel, (classes, index) = given.kernel, encode(y, order)
     counts, precision = weights_of(sample_weight, len(index))
@@ -170,6 +170,7 @@ def read_choices(
     transform = standardizer(items, ones, columns) if scales else None
     items = scaled(transform, items)
     as_examples: Callable[[Floats], Examples]
+    landmarks: bool | None
     if blocks.in_blocks(y):
         _require_blocks(given, "y")
         if groups is not None:

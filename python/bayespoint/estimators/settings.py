@@ -85,14 +85,19 @@ def _unless_auto(name: str, value: Any, check: Callable[[str, object], Any]) -> 
     return check(name, value)
 
 
-def uses_landmarks(given: Given, n_examples: int, n_observations: float) -> bool:
-    """Return whether a fit uses landmarks, by `approximation` and the number of observations."""
+def uses_landmarks(given: Given, n_examples: int, n_observations: float) -> bool | None:
+    """Return whether a fit uses landmarks, by `approximation` and the number of observations.
+
+    None: it does if few of them stand for all examples.
+    """
     if given.approximation == "landmarks":
         require_landmarks(given, "approximation='landmarks'")
         return True
     refused = is_precomputed(given.kernel) or given.softness == 0 or given.calibrates
+    if given.approximation != "auto" or refused:
+        return False
     most = min(MAX_EXAMPLES, max(_REPEATED, 2 * n_examples))
-    return given.approximation == "auto" and not refused and n_observations > most
+    return True if n_observations > most else None
 
 
 def require_landmarks(given: Given, what: str) -> None:

@@ -36,6 +36,10 @@ _LITTLE_WORK = 2.5e10  # work up to which no numbers are compared: the fit is fa
 _TRIAL_SHARE = 0.25  # share of the time that is left which the comparison may take
 _NEXT_FIT = 8  # time of a fit with twice as many landmarks, in that of a trial on its examples
 
+_MISSED = 0.05  # mean variance that landmarks may miss to stand for all examples, in softnesses
+_SEEN = 2000  # most examples from which this is known
+_EXAMPLES_EACH = 8  # least number of examples for each of these: with fewer a fit takes longer
+
 CANDIDATES = 10  # number of random examples among which each landmark is chosen, on average
 _LEVELS = 100  # levels of a category that landmarks know: rarer ones are alike
 _ROUNDS = 3  # rounds of k-means, from random examples: more of them, or k-means++, gain nothing
@@ -89,6 +93,27 @@ def _with_indicators(values: Floats, limits: Floats) -> Any:
     # Each row has one entry for each category.
     indicators.data = np.tile(limits[~is_number] / math.sqrt(2), len(values))
     return sparse.hstack([sparse.csr_array(values[:, is_number]), indicators], format="csr")
+
+
+def sufficient(
+    kernel: Any, examples: Examples, labels: Labels, plan: Plan, seed: int, softness: float
+) -> int | None:
+    """Return the least number of landmarks that stand for all examples; None if none does.
+
+    They do if the variance of f that they miss is little beside the noise of the labels, which has
+    the variance `softness`: predictions of one model are then as good, and 10 to 40 times as fast.
+    """
+    if plan.n_components is not None or max(plan.n_models, labels.n_functions, labels.n_inputs) > 1:
+        return None
+    some = examples.at_random(_SEEN, seed)
+    for n in N_COMPONENTS:
+        if n * _EXAMPLES_EACH > len(examples):
+            break
+        basis = Basis.of_landmarks(kernel, choose(kernel, examples.inputs, n, seed), plan.offset)
+        missed = basis.missed(some.inputs, basis.features(some.inputs))
+        if float((missed * some.precision).mean()) <= _MISSED * softness:
+            return n
+    return None
 
 
 def choose_basis(

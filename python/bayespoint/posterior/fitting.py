@@ -59,8 +59,13 @@ def fit_model(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) 
     Its draws are those of a billiard over all examples, or of one with soft walls over landmarks.
     Without a deadline they depend on hyperparameters, examples, plan and seed alone.
     """
-    fit = replace(fit, labels=fit.labels.with_noise(hyper.label_noise))
-    return (_landmarks if fit.plan.landmarks else _billiard)(hyper, fit, budget, report)
+    labels, plan = fit.labels.with_noise(hyper.label_noise), fit.plan
+    if plan.landmarks is None:
+        seed, softness = budget.choice_seed, hyper.softness
+        n = selection.sufficient(hyper.kernel, fit.examples, labels, plan, seed, softness)
+        plan = plan if n is None else replace(plan, landmarks=True, n_components=n)
+    fit = replace(fit, labels=labels, plan=plan)
+    return (_landmarks if plan.landmarks else _billiard)(hyper, fit, budget, report)
 
 
 def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: Plan) -> Model:

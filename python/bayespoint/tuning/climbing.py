@@ -23,8 +23,12 @@ from bayespoint.tuning.density import Density
 from bayespoint.tuning.hamiltonian import State
 from bayespoint.tuning.objective import Objective, Record, Task
 
-LEVELS = ((1000, 100, 15), (8000, 200, 10))
-"""Examples, landmarks and steps of a search for the most probable setting. More gain little."""
+LEVELS = ((1000, 100, 15), (8000, 400, 6))
+"""Examples, landmarks and steps of a search for the most probable setting.
+
+With fewer landmarks the evidence takes for noise what they miss, and length scales become too long:
+with 200 the log loss of 2000 examples is 1 % larger, as with 100 that of 1000 (docs/benchmarks.md).
+More landmarks or steps gain little."""
 
 _LARGEST_SUM = 16_000  # most examples times problems in that search, for several classes
 _RELATIVE_GAIN = 1e-5  # smallest gain of the density for which the steps go on, relative to it
@@ -112,7 +116,8 @@ def _climbed(task: Task) -> tuple[Density, State]:
                     ahead.append((density, climb(density, steps, start)))
             if not best or len(ahead) == len(objectives):  # of other examples they are no match
                 best = ahead
-            if record.limit or len(some.examples.label) == len(task.examples.label):
+            m = len(task.examples.label)
+            if record.limit or (len(some.examples.label) == m and n_landmarks >= m):
                 break
     gains = best[-1][1].evidence - _GAIN > best[0][1].evidence
     density, state = best[-1 if gains else 0]

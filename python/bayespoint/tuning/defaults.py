@@ -11,10 +11,13 @@ from scipy import sparse
 from bayespoint import kernels
 from bayespoint.data.columns import Columns
 from bayespoint.data.plan import Given
-from bayespoint.tuning import drawing
 
 N_MODELS = 8  # settings that are averaged by default; more gain little (docs/benchmarks.md)
 N_MODELS_OF_SEVERAL = 6  # settings for more than two classes in no order
+
+MOST_EXAMPLES = 500
+"""Most examples for which settings are averaged by default. With more, one setting that is found
+with more landmarks predicts as well, in less time (docs/benchmarks.md)."""
 
 MOST_FEATURES = 100
 """Most features for which settings are drawn. With more, as in images, the evidence of a sum goes
@@ -32,7 +35,7 @@ def choose_models(
     *,
     columns: Columns | None,
     n_problems: int,
-    landmarks: bool,
+    landmarks: bool | None,
 ) -> tuple[Any, int]:
     """Return the kernel of a fit, or several that are averaged, and the number of models."""
     n = given.n_models
@@ -51,7 +54,7 @@ def choose_models(
     free = 0 if named else len(kernels.parameters(resolved, inputs))
     if n is None:
         many = N_MODELS if n_problems == 1 else N_MODELS_OF_SEVERAL
-        averages = averages and n_examples <= drawing.MAX_EXAMPLES
+        averages = averages and n_examples <= MOST_EXAMPLES
         return resolved, many if free > FEW and averages else 1
     if n > 1 and (named or not (free or given.softness is None or given.rates)):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"

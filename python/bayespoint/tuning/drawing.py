@@ -24,13 +24,12 @@ from bayespoint.data.executors import Threads
 from bayespoint.results.diagnostics import r_hat
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning import hamiltonian
-from bayespoint.tuning.climbing import climb
+from bayespoint.tuning.climbing import LEVELS, climb
 from bayespoint.tuning.density import FAR, Density, families, spread_at
 from bayespoint.tuning.hamiltonian import State
 from bayespoint.tuning.objective import Objective, Task
 
-MAX_EXAMPLES, _LANDMARKS = 1000, 100
-"""Largest number of examples, and of landmarks, for draws: they take hundreds of evaluations."""
+_LANDMARKS = 100  # largest number of landmarks for draws, which take hundreds of evaluations
 
 _CHAINS = 2  # number of chains, side by side, whose difference tells how far others would be
 
@@ -54,7 +53,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
     They stand for the states of two chains, with weights by which they do so best. Each chain has
     landmarks of its own, so that the chains differ by what other landmarks would change, too.
     """
-    task = task.of(MAX_EXAMPLES)
+    task = task.of(LEVELS[-1][0])
     seeds = np.random.SeedSequence(task.budget.choice_seed).generate_state(_CHAINS).tolist()
     first = _density(task, seeds[0])
     record = first.objective.record

@@ -432,6 +432,33 @@ def test_many_examples_have_landmarks_by_default_also_without_derivatives(monkey
     assert model.tuning_.n_examples == 600
 
 
+def test_few_landmarks_stand_for_all_examples_where_they_miss_little():
+    X, y = examples(2000)
+    given = {"softness": 0.5, "random_state": 0}
+    some = BayesPointClassifier(RBF(2.0), **given).fit(X, y)
+    every = BayesPointClassifier(RBF(2.0), approximation=None, **given).fit(X, y)
+    assert (some.approximation_, len(some.X_fit_), every.approximation_) == ("landmarks", 250, None)
+    apart = some.predict_proba(X) - every.predict_proba(X)
+    assert np.sqrt(np.square(apart).mean()) < 0.01  # measured: 0.004
+
+
+def test_landmarks_suffice_that_miss_little_beside_the_noise():
+    X, y = examples(6000)
+
+    def found(kernel, m=6000, softness=0.5, n_classes=2, **given):
+        some, labels = Examples(X[:m], y[:m], np.ones(m)), Labels.of_classes(n_classes)
+        return selection.sufficient(kernel, some, labels, plan(**given), 0, softness)
+
+    assert found(RBF(2.0)) == found(RBF(2.0), 2000) == 250
+    assert found(RBF(2.0), 1999) is None
+    assert found(RBF(0.3)) == 500
+    assert found(RBF(0.3), 3999) is None
+    assert found(RBF(0.3), softness=0.1) is None
+    assert found(RBF(2.0), n_classes=3) is None
+    assert found(RBF(2.0), n_components=250) is None
+    assert found(RBF(2.0), n_models=2) is None
+
+
 def test_labels_of_two_types_name_the_blocks():
     X, y = examples(400)
     blocks, labels = split(X, y, 2)
