@@ -28,8 +28,9 @@ const DAMPING: f64 = 0.7;
 const SMALLEST_STEP: f64 = 0.1;
 /// First step size with label noise; without it is 1.
 const NOISY_STEP: f64 = 0.5;
-/// Rows whose derivatives are computed at once.
+/// Rows whose derivatives are computed at once, the fewest of a part of the products of a sweep, and the most such parts.
 const ROWS: usize = 256;
+const PARTS: usize = 8;
 
 /// Problems with the same m examples in r dimensions, for C kinds of labels.
 pub struct Problems<'a> {
@@ -127,7 +128,7 @@ pub fn propagate(
                 |start| Site { precision: start.precision[[k, i]], shift: start.shift[[k, i]] },
             )
         });
-        problems.approximation(k, &rows.view(), sites.collect(), control)
+        problems.approximation(k, &rows.view(), sites.collect(), &pool)
     })
 }
 
@@ -191,8 +192,8 @@ pub fn by_values(
         row *= -2.0 * by;
     }
     let mut sums = Array2::zeros((r, r));
-    triangle::one_plus_product(&weighted, &features, &mut sums);
-    sums.diag_mut().map_inplace(|x| *x -= 1.0 + share * found.len() as f64);
+    triangle::product(&weighted.view(), &features, &mut sums);
+    sums.diag_mut().map_inplace(|x| *x -= share * found.len() as f64);
     for one in found {
         sums.scaled_add(share, &triangle::times_own_transpose(&one.root));
         add_square(share, &one.mean, &mut sums);
@@ -224,7 +225,7 @@ pub fn whiten(
     triangle::factor(arch, &mut matrix)?;
     triangle::invert(arch, &matrix, &mut inverse);
     let mut features = Array2::zeros(values.raw_dim());
-    triangle::times_upper(values, &inverse, &mut features);
+    triangle::times_upper(values, &inverse, &mut features.view_mut());
     Ok((inverse, features))
 }
 
@@ -247,14 +248,37 @@ impl Posterior {
     }
 
     /// Moves to the sites of rows that are to be multiplied by signs.
-    fn set(&mut self, rows: &ArrayView2<'_, f64>, signs: &[f64], sites: &[Site]) -> Result<()> {
-        for ((mut to, row), site) in self.half.rows_mut().into_iter().zip(rows.rows()).zip(sites) {
-            to.zip_mut_with(&row, |to, x| *to = site.precision * x);
-        }
-        triangle::one_plus_product(&self.half, rows, &mut self.factor);
+    fn set(
+        &mut self,
+        rows: &ArrayView2<'_, f64>,
+        signs: &[f64],
+        sites: &[Site],
+        pool: &WorkerPool,
+    ) -> Result<()> {
+        // Parts that do not depend on the number of threads: sums are rounded alike.
+        let n = ROWS.max(rows.nrows().div_ceil(PARTS));
+        let part =
+            |k: usize| rows.slice_axis(Axis(0), (k * n..rows.nrows().min((k + 1) * n)).into());
+        let mut parts: Vec<_> = self.half.axis_chunks_iter_mut(Axis(0), n).collect();
+        let sums = pool.each(&mut parts, |k, half| {
+            let sites = &sites[k * n..];
+            for ((mut to, row), site) in half.rows_mut().into_iter().zip(part(k).rows()).zip(sites)
+            {
+                to.zip_mut_with(&row, |to, x| *to = site.precision * x);
+            }
+            let mut sum = Array2::zeros(self.factor.raw_dim());
+            triangle::product(&half.view(), &part(k), &mut sum);
+            Ok(sum)
+        })?;
+        self.factor.fill(0.0);
+        self.factor.diag_mut().fill(1.0);
+        sums.iter().for_each(|sum| self.factor += sum);
         triangle::factor(self.arch, &mut self.factor)?;
         triangle::invert(self.arch, &self.factor, &mut self.root);
-        triangle::times_upper(rows, &self.root, &mut self.half);
+        pool.each(&mut parts, |k, half| {
+            triangle::times_upper(&part(k), &self.root, half);
+            Ok(())
+        })?;
         self.solved.fill(0.0);
         let half = self.half.as_slice().expect("row-major");
         for ((row, sign), site) in half.chunks_exact(self.solved.len()).zip(signs).zip(sites) {
@@ -290,7 +314,7 @@ impl Problems<'_> {
         k: usize,
         rows: &ArrayView2<'_, f64>,
         mut sites: Vec<Site>,
-        control: &Control,
+        pool: &WorkerPool,
     ) -> Result<Approximation> {
         let positive = self.positive.row(k);
         let signs: Vec<f64> = positive.iter().map(|&is| if is { 1.0 } else { -1.0 }).collect();
@@ -314,8 +338,8 @@ impl Problems<'_> {
         let (mut size, mut moved) = (if is_noisy { NOISY_STEP } else { 1.0 }, 0.0);
         let (mut value, mut converged) = (f64::NEG_INFINITY, false);
         for sweep in 0..SWEEPS {
-            control.check()?;
-            if let Err(error) = posterior.set(rows, &signs, &sites) {
+            pool.control.check()?;
+            if let Err(error) = posterior.set(rows, &signs, &sites, pool) {
                 if !is_noisy || sweep == SWEEPS - 1 {
                     return Err(error);
                 }

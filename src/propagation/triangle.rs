@@ -27,17 +27,20 @@ fn part<S: RawData<Elem = f64>>(
     of
 }
 
-/// Writes `I + aᵀ b`, which is symmetric, into an upper triangle.
-pub fn one_plus_product(a: &Array2<f64>, b: &ArrayView2<'_, f64>, to: &mut Array2<f64>) {
+/// Writes `aᵀ b`, which is symmetric, into an upper triangle.
+pub fn product(a: &ArrayView2<'_, f64>, b: &ArrayView2<'_, f64>, to: &mut Array2<f64>) {
     for block in blocks(to.nrows(), WIDE) {
         let rows = part(a.t(), block.clone(), ..);
         let mut to = part(to.view_mut(), block.clone(), block.start..);
         general_mat_mul(1.0, &rows, &part(b.view(), .., block.start..), 0.0, &mut to);
     }
-    to.diag_mut().map_inplace(|x| *x += 1.0);
 }
 
-pub fn times_upper(rows: &ArrayView2<'_, f64>, upper: &Array2<f64>, to: &mut Array2<f64>) {
+pub fn times_upper(
+    rows: &ArrayView2<'_, f64>,
+    upper: &Array2<f64>,
+    to: &mut ArrayViewMut2<'_, f64>,
+) {
     for block in blocks(upper.nrows(), WIDE) {
         let (rows, upper) = (part(rows.view(), .., ..block.end), upper.view());
         let mut to = part(to.view_mut(), .., block.clone());

@@ -13,6 +13,9 @@ use crate::propagation::{
 };
 use crate::simd::distance::Radial;
 
+/// Multiplications of a sweep from which a single problem has several threads: starting them takes as long as little work.
+const LARGE: f64 = 3e7;
+
 /// An earlier result: attributes of `bayespoint.landmarks.features.Propagation`.
 #[derive(FromPyObject)]
 pub struct Sites<'py> {
@@ -109,7 +112,8 @@ pub fn propagation<'py>(
             [start.precision.dim(), start.shift.dim()] == [(n, m); 2] && start.converged.len() == n
         });
     require(fits, "positive", format_args!("shape ({n}, {m})"), "labels of as many examples")?;
-    let n_threads = n_threads.min(n).max(1);
+    let work = (m as f64) * (features.ncols() as f64).powi(2);
+    let n_threads = if work < LARGE { n_threads.min(n).max(1) } else { n_threads };
     let work = |control: &_| propagate(&problems, start.as_ref(), n_threads, control);
     let found =
         if n_threads == 1 { call::here(py, work)? } else { call::interruptible(py, None, work)? };

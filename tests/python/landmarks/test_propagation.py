@@ -113,8 +113,9 @@ def test_shapes_that_do_not_fit_raise():
         propagate(features, level, positive[:, :-1], change=1e-3)
 
 
-def test_bits_do_not_depend_on_threads():
-    given = *problems(600, 30, 5), (0.05, 0.1)
+@pytest.mark.parametrize("shape", [(600, 30, 5), (3000, 120, 1)])
+def test_bits_do_not_depend_on_threads(shape):
+    given = *problems(*shape), (0.05, 0.1)
     one, two, many = (
         arrays(propagate(*given, change=1e-3, n_threads=n), given[0]) for n in (1, 2, 8)
     )
