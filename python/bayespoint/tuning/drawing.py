@@ -33,7 +33,7 @@ _LANDMARKS = 100  # largest number of landmarks for draws, which take hundreds o
 
 _CHAINS = 2  # number of chains, side by side, whose difference tells how far others would be
 
-_ADAPTED = 6  # first states of a chain, which adapt its step
+_ADAPTED = 9  # first states of a chain, which adapt its step
 _STATES = 12  # least number of states after them
 _CHANGE = 0.3
 """Change of a problem's evidence, in nats, at which the approximation ends. It is off by .02 nats
