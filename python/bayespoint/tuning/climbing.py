@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -102,10 +103,15 @@ def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
 def _climbed(task: Task) -> tuple[Density, State]:
     """Return the density on the most examples with its largest state, noisy if it gains by that."""
     most = max(LEVELS[0][0], _LARGEST_SUM // task.labels.n_functions)
-    record, best = Record(task), list[tuple[Density, State]]()
+    record, best, pace = Record(task), list[tuple[Density, State]](), 0.0
     with one_thread():
         for n, n_landmarks, steps in LEVELS:
-            some = task.of(min(n, most))
+            some, began, tried = task.of(min(n, most)), time.monotonic(), len(record.rows)
+            work = len(some.examples.label) * n_landmarks**2  # of an evaluation
+            if best:
+                record.require_time(pace * work)
+            if record.limit:
+                break
             noisy = Objective.of(some, n_landmarks, task.budget.choice_seed, record)
             objectives = [noisy.without_rates(), noisy] if task.plan.rates else [noisy]
             ahead = list[tuple[Density, State]]()
@@ -117,6 +123,7 @@ def _climbed(task: Task) -> tuple[Density, State]:
             if not best or len(ahead) == len(objectives):  # of other examples they are no match
                 best = ahead
             m = len(task.examples.label)
+            pace = (time.monotonic() - began) / (max(1, len(record.rows) - tried) * work)
             if record.limit or (len(some.examples.label) == m and n_landmarks >= m):
                 break
     gains = best[-1][1].evidence - _GAIN > best[0][1].evidence

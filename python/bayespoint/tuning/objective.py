@@ -202,6 +202,11 @@ class Record:
         elif (self._task.budget.max_iter or math.inf) <= len(self.rows):
             self.limit = "max_iter"
 
+    def require_time(self, seconds: float) -> None:
+        """End the search unless as much time is left."""
+        if self._task.budget.left < seconds:
+            self.limit = "max_time"
+
     def tell(self) -> None:
         """Report the settings that were tried since the last call."""
         rows, self._told = self.rows[self._told :], len(self.rows)

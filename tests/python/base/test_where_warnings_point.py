@@ -60,5 +60,7 @@ def test_models_in_threads_warn_as_one_after_another():
         return [str(one.message) for one in caught]
 
     assert texts(2) == texts(1)
-    assert len(SEVERAL.models_) == 3
-    assert sum(text.startswith("the estimated center_error") for text in texts(2)) == 3
+    assert len(SEVERAL.models_) > 1
+    assert sum(text.startswith("the estimated center_error") for text in texts(2)) == len(
+        SEVERAL.models_
+    )
