@@ -27,9 +27,8 @@ from bayespoint.tuning.objective import Objective, Record, Task
 LEVELS = ((1000, 100, 15), (8000, 400, 6))
 """Examples, landmarks and steps of a search for the most probable setting.
 
-With fewer landmarks the evidence takes for noise what they miss, and length scales become too long:
-with 200 the log loss of 2000 examples is 1 % larger, as with 100 that of 1000 (docs/benchmarks.md).
-More landmarks or steps gain little."""
+With fewer landmarks the evidence takes for noise what they miss, and length scales become too long
+(docs/benchmarks.md). More steps gain little."""
 
 _LARGEST_SUM = 16_000  # most examples times problems in that search, for several classes
 _RELATIVE_GAIN = 1e-5  # smallest gain of the density for which the steps go on, relative to it

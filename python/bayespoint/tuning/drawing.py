@@ -246,9 +246,8 @@ def _seed_error(by_chain: Floats, mean: Floats, kept: Floats) -> float:
     """Return the mean absolute change of probabilities with another seed, from two chains.
 
     They are approximate probabilities of the m labels, each given all others: the plain means over
-    each chain, the mean over all states and over those that are kept. The control variates make
-    the change some 15 % smaller than plain means tell. A regression on so few states would
-    promise far more.
+    each chain, the mean over all states and over those that are kept. Plain, since the regression
+    of control variates on so few states would promise half of the true change.
     """
     first, second = by_chain
     # The averages of two fits differ as much as a chain from the mean of both, times root 2.

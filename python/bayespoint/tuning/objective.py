@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from bayespoint import kernels
 from bayespoint.base.linalg import one_thread
@@ -161,11 +162,13 @@ class Span:
     def of(cls, kernel: Any, examples: Examples, offset: float, n: int, seed: int) -> Span:
         """Return the span of at most n landmarks."""
         inputs = examples.inputs
+        rows = np.sort(np.random.default_rng(seed).permutation(len(examples.label))[:n])
         if examples.gram is not None:
-            m = len(examples.label)
-            rows = np.sort(np.random.default_rng(seed).permutation(m)[:n])
             return cls(examples, inputs, rows, offset)
-        landmarks = selection.choose(kernels.at_start(kernel, inputs), inputs, n, seed)
+        if sparse.issparse(inputs):  # means of clusters would not be sparse
+            landmarks = in_rows(inputs)[rows]
+        else:
+            landmarks = selection.choose(kernels.at_start(kernel, inputs), inputs, n, seed)
         inputs, landmarks = kernels.checked_inputs(kernel, inputs, landmarks)
         return cls(examples, inputs, landmarks, offset)
 

@@ -4,11 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint.data.examples import Examples
 from bayespoint.tuning.climbing import LEVELS
 from bayespoint.tuning.density import Density
+from bayespoint.tuning.objective import Span
 from helpers import seed
 from objects import (
     assert_slopes,
@@ -183,6 +186,14 @@ def flipped(m=240, first=0.2, second=0.0, index=3):
     y = np.sign(X[:, 0])
     rate = np.where(y < 0, first, second)
     return X, np.where(rng.uniform(size=len(y)) < rate, -y, y)
+
+
+def test_sparse_inputs_have_examples_as_landmarks():
+    X = sparse.random_array((90, 50), density=0.1, format="csr", rng=np.random.default_rng(seed(0)))
+    some = Examples(X, np.zeros(90, dtype=np.intp), np.ones(90))
+    landmarks = Span.of(kernels.Linear(), some, 1.0, 40, 0).landmarks
+    assert sparse.issparse(landmarks)
+    assert landmarks.shape == (40, 50)
 
 
 def test_label_noise_is_found_by_evidence():
