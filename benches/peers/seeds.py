@@ -86,7 +86,8 @@ def compare_seeds(options: argparse.Namespace) -> None:
                 train, test = (part.train, part.test) if own else part.numbers()
                 probabilities, losses, stated, began = [], [], [], time.process_time()
                 for seed in range(options.seeds):
-                    model = make(seed).fit(train, part.y)
+                    settings = {"n_models": options.n_models or "auto"} if own else {}
+                    model = make(seed, **settings).fit(train, part.y)
                     probabilities.append(model.predict_proba(test))
                     losses.append(log_loss(part.y_test, probabilities[-1]))
                     stated.append(model.posterior_.seed_error if own else np.nan)
@@ -167,7 +168,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="names of data sets")
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--n-models", type=int, help="models of ours that are averaged (rows)")
+    parser.add_argument("--n-models", type=int, help="models of ours that are averaged")
     parser.add_argument("--n-components", type=int, help="landmarks of ours (rows)")
     parser.add_argument("--sizes", type=int, nargs="+", default=(100, 200, 500, 1000, 2000, 4000))
     options = parser.parse_args()
