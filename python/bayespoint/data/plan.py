@@ -12,6 +12,8 @@ import numpy as np
 from bayespoint.base import validation
 from bayespoint.base.validation import Noise
 
+_DRAWS = 100  # of each chain, and of all chains of each of several models
+
 
 @dataclass(frozen=True)
 class Given:
@@ -24,7 +26,7 @@ class Given:
     n_models: int | None  # None for the default, as in all that follows
     n_components: int | None
     n_chains: int
-    n_draws: int
+    n_draws: int | None
     tol: float | None
     offset: float
     softness: float | None  # None if it is searched
@@ -50,10 +52,16 @@ class Given:
             landmarks=landmarks,
             n_components=self.n_components,
             n_chains=self.n_chains,
-            n_draws=self.n_draws,
+            n_draws=self.n_kept(n_models),
             tol=self.tol,
             scales=scales,
         )
+
+    def n_kept(self, n_models: int) -> int:
+        """Return the number of draws to keep of each chain, by default fewer of several models."""
+        if self.n_draws is not None:
+            return self.n_draws
+        return math.ceil(_DRAWS / min(n_models, self.n_chains))
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
     approximation: str | None = "auto"
     n_components: int | str = "auto"
     n_trajectories: int = 4
-    n_draws: int = 100
+    n_draws: int | str = "auto"
     tol: float | str = "auto"
     max_iter: int | None = None
     max_time: float | None = None

@@ -92,8 +92,9 @@ class BayesPointClassifier(
         Number of landmarks. "auto": 250 to 2000, as many as gain enough.
     fit_intercept : bool, default=True
         Add 1 to all kernel values.
-    n_trajectories, n_draws : int, default=4, 100
-        Number of chains of a model, and of draws kept of each.
+    n_trajectories, n_draws : int, default=4, "auto"
+        Number of chains of a model, and of draws kept of each. "auto": 100, with n models 100 / n,
+        but at least 100 in all chains of a model.
     tol : float or "auto", default="auto"
         Angular error of the Bayes point, in radians, at which the sampler may stop; of each of n
         models √n times that. See :ref:`how-exact`. Time is proportional to 1 / tol^2.

@@ -246,7 +246,7 @@ def _warn_of_counts(examples: Examples) -> None:
 
 def require_memory(m: float, n_classes: int, given: Given, n_models: int = 1) -> None:
     """Raise MemoryError if a kernel matrix and each model's factor and draws do not fit."""
-    kept = given.n_chains * given.n_draws
+    kept = given.n_chains * given.n_kept(n_models)
     larger = given.rule is not None and n_classes > 2  # a matrix with rows of thresholds
     memory.require(
         8.0 * (1 + larger + n_models) * m * m + 8.0 * m * (n_classes + 1) * kept * n_models,

@@ -54,7 +54,7 @@ def check(
         n_models=_unless_auto("n_models", estimator.n_models, _size),
         n_components=_unless_auto("n_components", estimator.n_components, _size),
         n_chains=_size("n_trajectories", estimator.n_trajectories),
-        n_draws=_size("n_draws", estimator.n_draws),
+        n_draws=_unless_auto("n_draws", estimator.n_draws, _size),
         tol=_unless_auto("tol", estimator.tol, validation.positive),
         offset=float(boolean("fit_intercept", fit_intercept)),
         softness=softness,

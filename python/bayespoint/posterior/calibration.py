@@ -119,12 +119,15 @@ class LeftOut(Stored):
         limit = math.log(_RANGE)
         return math.exp(optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded").x)
 
-    def checked_factor(self) -> float:
-        """Return this factor; warns if it is at a bound, or follows from uncertain predictions."""
+    def checked_factor(self, n_models: int = 1) -> float:
+        """Return this factor; warns if it is at a bound, or follows from uncertain predictions.
+
+        The errors of n models that are averaged count as those of their mean.
+        """
         factor = self.factor()
         if self.error is not None:
             below, above = (np.exp(self.moved(sign).log_labels(1.0)) for sign in (-1.0, 1.0))
-            warn_of((above - below) / 2)
+            warn_of((above - below) / 2 / math.sqrt(n_models))
         if abs(math.log(factor)) > _AT_BOUND * math.log(_RANGE):
             warn(
                 f"the factor of the calibration ended at its bound, {_RANGE:g} or its inverse: the "

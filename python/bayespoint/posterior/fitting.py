@@ -99,7 +99,7 @@ def _calibrated(model: Model, plan: Plan, problem: Problem) -> Model:
     found = LeftOut.of_matrix(model.basis, model.draws, model.labels, model.label, problem)
     if found is None or not plan.calibrates_with(model.hyper.search is not None):
         return replace(model, left_out=found, calibration=1.0)
-    return replace(model, left_out=found, calibration=found.checked_factor())
+    return replace(model, left_out=found, calibration=found.checked_factor(plan.n_models))
 
 
 def _billiard(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) -> Model:

@@ -76,8 +76,10 @@ def test_the_number_of_threads_changes_no_bit_of_any_model(n_classes):
 
 
 def test_functions_are_of_all_models(model):
-    assert model.sample_functions(NEW, random_state=seed(1)).shape == (400, 40)
-    plain = BayesPointClassifier(random_state=seed(0), n_models=4, calibration=None).fit(X, Y)
+    assert model.sample_functions(NEW, random_state=seed(1)).shape == (100, 40)
+    plain = BayesPointClassifier(
+        random_state=seed(0), n_models=4, n_draws=100, calibration=None
+    ).fit(X, Y)
     share = (plain.sample_functions(NEW, random_state=seed(1)) > 0).mean(axis=0)
     assert np.abs(share - plain.predict_proba(NEW)[:, 1]).max() < 0.15
 

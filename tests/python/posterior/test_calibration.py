@@ -106,6 +106,9 @@ def test_uncertain_predictions_are_told():
     certain = LeftOut(TWO, np.ones((9, 1)), np.ones(9, int), error=np.full(9, 1.0))
     with pytest.warns(ConvergenceWarning, match=r"labels have a standard error of 0\.14"):
         certain.checked_factor()
+    with pytest.warns(ConvergenceWarning, match=r"labels have a standard error of 0\.069"):
+        certain.checked_factor(4)
+    certain.checked_factor(16)
 
 
 def factor(labels, z, label):
