@@ -102,7 +102,7 @@ impl Law {
     }
 }
 
-/// Observed labels: their law with label noise, and how often each counts.
+/// Observed labels: their law with label noise.
 #[derive(Clone, Debug)]
 pub struct Observed<'a> {
     /// The law of the true labels.
@@ -111,8 +111,6 @@ pub struct Observed<'a> {
     pub n_contrasts: usize,
     /// The probability of each label where another is the true one, and what its own adds; none without label noise.
     pub noise: [&'a [f64]; 2],
-    /// How often each observation counts, or none for once.
-    pub counts: &'a [f64],
 }
 
 impl Observed<'_> {

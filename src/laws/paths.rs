@@ -79,25 +79,21 @@ impl Observed<'_> {
                 }
                 let log_p = &mut log_p[..block.len()];
                 self.law.log_prob(&mut largest, &mut contrasts, log_p);
-                let sum = self.count(block.clone(), log_p, &mut contrasts);
+                let sum = self.sum(block.clone(), log_p, &mut contrasts);
                 take(row, n, block.clone(), sum, &contrasts);
             }
         }
     }
 
-    /// Returns the sum of log probabilities with label noise, as often as each counts, and multiplies their derivatives.
-    fn count(&self, observations: Range<usize>, log_p: &mut [f64], slopes: &mut [Lane]) -> f64 {
-        let n = log_p.len();
-        let is_noisy = !self.noise[0].is_empty();
-        let mut factors = if is_noisy { self.mix(observations.clone(), log_p) } else { ONES };
-        let counts = if self.counts.is_empty() { &ONES[..n] } else { &self.counts[observations] };
-        if is_noisy || !self.counts.is_empty() {
-            factors.iter_mut().zip(counts).for_each(|(factor, count)| *factor *= count);
+    /// Returns the sum of log probabilities with label noise, and multiplies their derivatives.
+    fn sum(&self, observations: Range<usize>, log_p: &mut [f64], slopes: &mut [Lane]) -> f64 {
+        if !self.noise[0].is_empty() {
+            let factors = self.mix(observations, log_p);
             for lane in slopes {
                 lane.iter_mut().zip(&factors).for_each(|(slope, factor)| *slope *= factor);
             }
         }
-        dot(Arch::new(), counts, log_p)
+        dot(Arch::new(), &ONES[..log_p.len()], log_p)
     }
 }
 

@@ -329,7 +329,6 @@ impl Problems<'_> {
             law,
             n_contrasts: 1 + usize::from(law == Law::Interval),
             noise: [&floors, &spans],
-            counts: &[],
         };
         let intervals: Vec<[f64; 2]> = (0..sites.len()).map(|i| self.interval(i)).collect();
         let mut posterior = Posterior::new(rows.dim());

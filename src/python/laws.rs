@@ -24,7 +24,6 @@ pub struct ObservedLabels<'py> {
     n_contrasts: usize,
     floors: PyReadonlyArray1<'py, f64>,
     spans: PyReadonlyArray1<'py, f64>,
-    counts: PyReadonlyArray1<'py, f64>,
 }
 
 impl ObservedLabels<'_> {
@@ -36,12 +35,9 @@ impl ObservedLabels<'_> {
         let n = n_values / self.n_contrasts;
         check_shape("values", n * self.n_contrasts == n_values)?;
         let noise = [contiguous("floors", &self.floors)?, contiguous("spans", &self.spans)?];
-        let counts = contiguous("counts", &self.counts)?;
         check_shape("spans", noise[0].len() == noise[1].len())?;
-        for (name, each) in [("floors", noise[0]), ("counts", counts)] {
-            check_shape(name, each.is_empty() || each.len() == n)?;
-        }
-        Ok(Observed { law, n_contrasts: self.n_contrasts, noise, counts })
+        check_shape("floors", noise[0].is_empty() || noise[0].len() == n)?;
+        Ok(Observed { law, n_contrasts: self.n_contrasts, noise })
     }
 }
 

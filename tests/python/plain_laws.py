@@ -58,9 +58,8 @@ def largest(contrasts):
 
 
 def log_probabilities(observed, contrasts):
-    """Return the (n,) log probabilities of labels, with label noise, as often as each counts."""
-    n = contrasts.shape[1]
+    """Return the (n,) log probabilities of labels, with label noise."""
     log_p = np.array([log_probability(observed.law, column) for column in contrasts.T])
     if len(observed.floors):
         log_p = np.log(observed.floors + observed.spans * np.exp(log_p))
-    return (observed.counts if len(observed.counts) else np.ones(n)) * log_p
+    return log_p

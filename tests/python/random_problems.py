@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class Problem:
     softness: float
     noise: tuple  # rates of wrong labels, by true class
     offset: float
-    weight: np.ndarray  # (m,) counts, or relative weights of mean 1
+    weight: np.ndarray  # (m,) relative weights
     known: int  # examples before an update, else all
     out: int  # the observation that is left out
     row: int  # the class whose function and probabilities are compared
@@ -66,19 +65,9 @@ class Problem:
         return 2 if self.is_ranking else int(self.label.max()) + 1
 
     @property
-    def is_counted(self):
-        return bool((self.weight == np.round(self.weight)).all())
-
-    @cached_property
-    def example(self):
-        """The example of each observation, as the package has them; of a choice itself."""
-        counts = self.weight.astype(int) if self.is_counted else 1
-        return np.arange(len(self.label)).repeat(counts)
-
-    @property
     def noise_variance(self):
         """(m,) Variance of the noise on the value of each example."""
-        return self.softness / (1.0 if self.is_counted else self.weight) * np.ones(len(self.label))
+        return self.softness * self.weight.mean() / self.weight
 
     @property
     def places(self):
@@ -144,7 +133,6 @@ def draw(cell, seed, most=MOST):
         label[:n_classes] = np.arange(n_classes)
         if not updated and (choice := rng.random()) < 0.4:
             weight = rng.uniform(0.3, 2.0, m) if choice < 0.2 else rng.integers(1.0, 4.0, m)
-            weight = weight / weight.mean() if choice < 0.2 else weight.astype(float)
     return Problem(
         cell=cell,
         seed=seed,

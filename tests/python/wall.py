@@ -73,7 +73,7 @@ class Latent:
             observed = eye[problem.label[problem.label >= 0]]
             predicted = np.stack([eye[a] - eye[b] for a, b in problem.pairs])
         else:
-            observed, predicted = eye[problem.example], eye[-N_NEW:]
+            observed, predicted = eye[: len(problem.label)], eye[-N_NEW:]
         if problem.kind == "pairs":
             observed = observed[::2] - observed[1::2]
         return np.concatenate([observed, predicted, eye[problem.places]])
@@ -101,7 +101,7 @@ class Latent:
         noise = np.full(len(values), problem.softness)
         noise[:n] = problem.softness / 2
         if problem.kind != "sets":
-            noise[:n] = problem.noise_variance[problem.example]
+            noise[:n] = problem.noise_variance
         noise[n + N_NEW :] = 0.0
         if self.landmarks is None:
             values += np.diag(noise)
@@ -134,7 +134,7 @@ class Latent:
         if problem.kind != "ordered":
             return functions
         # Thresholds have the mean variance of the noisy values of the first fit.
-        first = problem.example[problem.example < problem.known]
+        first = np.arange(problem.known)
         own = problem.kernel[1](problem.X[first], problem.X[first]).diagonal() + problem.offset
         variance = (own + problem.noise_variance[first]).mean()
         k = problem.n_classes - 1
@@ -155,7 +155,7 @@ class Latent:
         rows = self.rows(values[0])
         if problem.is_ranking:
             return np.concatenate([rows - self.rows(p) for p in values[1:]] or [rows])
-        y = problem.label[problem.example[i]]
+        y = problem.label[i]
         if problem.kind == "several":
             return np.delete(rows[y] - rows, y, axis=0)
         if problem.kind == "ordered":
@@ -171,7 +171,7 @@ class Latent:
             right = 1 / (1 + odds * (np.maximum(sizes, 2) - 1))
             floor = odds * right
         else:
-            y = problem.label[problem.example[order]]
+            y = problem.label[order]
             right, floor = seen[y, y], seen[y - 1, y]
         if problem.kind == "ordered":  # thresholds rise
             eye = np.eye(len(self.joint))[self.size :]
@@ -290,12 +290,12 @@ def stated(problem, model):
     if problem.kind == "two":
         parts.append(model.predict_proba(new)[:, row])
     if problem.has_landmarks:
-        one = [problem.example[problem.out]]
-        weight = None if problem.is_counted else problem.weight[one] / problem.weight.mean()
+        one = [problem.out]
+        weight = problem.weight[one] / problem.weight.mean()
         left, error = model.leave_one_out(X[one], problem.label[one], weight, return_error=True)
     else:
         left, error = (x[[problem.out]] for x in model.leave_one_out(return_error=True))
-    own = left[0, problem.label[problem.example[problem.out]]]
+    own = left[0, problem.label[problem.out]]
     return np.concatenate([*parts, left[:, row]]), error[0] / max(own * (1 - own), TINY)
 
 

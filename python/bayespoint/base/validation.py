@@ -42,7 +42,6 @@ _RITZ = 1e-6  # the same for the bound by Lanczos steps
 _DIRECT = 2000  # up to this size a factorization decides, beyond it Lanczos steps
 _LANCZOS_STEPS = 40
 _BLOCK = 512
-_LARGEST_COUNT = 2.0**53  # of observations: beyond it whole numbers are not exact
 _LARGEST = 1e140  # value of f: sums of squares, and their inverses, are in the range of doubles
 _LENGTHS = (1e-150, 1e150)  # range of diagonal entries whose products neither over- nor underflow
 
@@ -283,15 +282,8 @@ def dual_coef(
 
 
 def sample_weight(value: ArrayLike, n: int) -> Floats:
-    """Return the (n,) weights of the examples of a fit, from 0 to where counts are exact."""
-    weight = vector("sample_weight", value, n, 0.0, "finite and at least 0", "example")
-    if weight.max(initial=0.0) > _LARGEST_COUNT:
-        i = int(weight.argmax())
-        raise ValueError(
-            "sample_weight must be at most 2**53, as whole numbers count observations; got "
-            f"{weight[i]} for example {i}. Relative weights should be divided by their mean"
-        )
-    return weight
+    """Return the (n,) weights of the examples of a fit."""
+    return vector("sample_weight", value, n, 0.0, "finite and at least 0", "example")
 
 
 def vector(name: str, value: ArrayLike, n: int, low: float, wanted: str, what: str) -> Floats:

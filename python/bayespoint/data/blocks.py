@@ -27,8 +27,6 @@ from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
 from bayespoint.data.inputs import (
     NO_WEIGHT,
-    are_relative,
-    not_whole,
     require_classes,
     scaled,
     standardizer,
@@ -63,8 +61,6 @@ class _Summary:
     n_examples: int
     classes: Array
     weights: Floats  # (n_classes,) sums of the weights
-    relative: bool  # whether weights are not all whole numbers
-    largest: float  # largest weight
     mean: Floats  # (n_features,) of a table of numbers, or of sparse rows
     variance: Floats  # (n_features,)
     seen: tuple[Values, ...]  # different values of the columns; only the extremes of numbers
@@ -106,8 +102,6 @@ class _Summary:
             is_sparse=self.is_sparse or other.is_sparse,
             classes=classes,
             weights=weights,
-            relative=self.relative or other.relative,
-            largest=max(self.largest, other.largest),
             mean=self.mean + apart * others,
             variance=own * self.variance + others * other.variance + apart**2 * (own * others),
             seen=seen,
@@ -171,10 +165,8 @@ def read_blocks(
         raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:
         raise ValueError(f"y must hold at least two classes; got one class: {summary.classes[0]}")
-    mean = None
-    if are_relative(summary.relative, summary.largest):
-        mean = float(summary.weights.sum()) / summary.n_examples
-    totals = summary.weights / (mean or 1.0)
+    mean = float(summary.weights.sum()) / summary.n_examples
+    totals = summary.weights / mean
     require_classes(totals > NO_WEIGHT, summary.classes)
     known, scaler = None, None
     inputs, weight = summary.sample.inputs, summary.sample.weight
@@ -188,7 +180,7 @@ def read_blocks(
         scaler = standardizer(inputs[uniform], weight[uniform], known)
     turned = turn(summary.classes, order)
     classes, totals = summary.classes[turned], totals[turned]
-    coding = _Coding(scaler, classes, mean, summary.largest > 1)
+    coding = _Coding(scaler, classes, mean)
     examples = replace(
         coding.examples(inputs, summary.sample.labels, weight),
         parts=executor.defer(partial(_examples, read=read, columns=known, coding=coding), blocks),
@@ -472,8 +464,6 @@ def _summary(X: Any, y: Any, weight: Any, number: int, *, read: _Read, seed: int
         n_examples=len(labels),
         classes=classes,
         weights=np.asarray(np.bincount(index, part, len(classes)), dtype=np.float64),
-        relative=not_whole(part),
-        largest=float(part.max(initial=0.0)),
         mean=mean,
         variance=np.maximum(variance, 0.0),
         seen=tuple(columns.seen([column]) for column in seen),
@@ -503,8 +493,7 @@ class _Coding:
 
     scaler: Any
     classes: Array
-    mean: float | None  # of relative weights; None for counts
-    repeated: bool  # whether a count is larger than 1
+    mean: float  # of the weights
 
     def examples(self, features: Any, labels: Array, weight: Floats) -> Examples:
         """Return the examples, as the kernel gets them."""
@@ -513,13 +502,7 @@ class _Coding:
         order = np.argsort(self.classes)
         index = order[np.searchsorted(self.classes, labels, sorter=order)]
         # Examples that count as 0 stay, as the numbers of blocks are known, and say nothing.
-        if self.mean is not None:
-            return Examples(features, index, np.maximum(weight / self.mean, NO_WEIGHT))
-        counts = np.rint(weight)
-        precision = np.where(counts > 0, 1.0, NO_WEIGHT)
-        return Examples(
-            features, index, precision, np.maximum(counts, 1.0) if self.repeated else None
-        )
+        return Examples(features, index, np.maximum(weight / self.mean, NO_WEIGHT))
 
 
 def _predicted(predict: Callable[[Any], Any], width: int, dtype: Any, block: Any) -> Any:

@@ -31,7 +31,6 @@ class Examples:
     inputs: Any  # (n, d) array, CSR array or (n,) array of objects; None with kernel values
     label: Indices  # (n,) indices of the classes
     precision: Floats  # (n,) weights of mean 1: the noise has the variance softness / precision
-    counts: Floats | None = None  # (n,) observations for which each stands; None: 1
     gram: Floats | None = None  # (n, n) kernel values, if they are known already
     parts: Sequence[Any] | None = field(default=None, repr=False)
     """What stands for the `Examples` of each block; None if all are in memory."""
@@ -50,14 +49,8 @@ class Examples:
             None if self.inputs is None else in_rows(self.inputs)[rows],
             self.label[rows],
             self.precision[rows],
-            None if self.counts is None else self.counts[rows],
             None if self.gram is None else self.gram[rows][:, rows],
         )
-
-    @property
-    def weight(self) -> Floats:
-        """(n,) Weight of each."""
-        return self.precision if self.counts is None else self.precision * self.counts
 
     def warped(self, transform: Any) -> Examples:
         """Return the examples with standardized inputs on another scale, if there is one."""
@@ -69,10 +62,7 @@ class Examples:
         return replace(self, inputs=transform.again(self.inputs), parts=parts)
 
     def sample(self, n: int, seed: int) -> Examples:
-        """Return n of the examples in memory, or all, stratified; those of counts may recur."""
-        if self.counts is not None:
-            rows = _observations(self.label, self.counts, n, seed)
-            return replace(self.part(rows), counts=None)
+        """Return n of the examples in memory, or all, stratified."""
         rows = subset(self.label, n, seed)
         return self if len(rows) == len(self.label) else self.part(rows)
 
@@ -129,22 +119,3 @@ def subset(label: Indices, size: int, seed: int) -> Indices:
         place[members] = (np.arange(len(members)) + 0.5) / len(members)
         place[members[: max(1, size // (4 * len(kinds)))]] = 0.0
     return np.sort(np.argsort(place, kind="stable")[:size])
-
-
-def _observations(label: Indices, counts: Floats, size: int, seed: int) -> Indices:
-    """Return the examples of `size` observations, stratified by labels, or of all.
-
-    Each class has one or more; they are more than `size` only if the classes are.
-    """
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(label))
-    order = order[np.argsort(label[order], kind="stable")]
-    kinds, first = np.unique(label[order], return_index=True)
-    ends = np.cumsum(counts[order])
-    size = max(len(kinds), min(size, round(ends[-1])))
-    places = (np.arange(size) + rng.random()) * (ends[-1] / size)
-    rows = order[np.searchsorted(ends, places, side="right").clip(max=len(order) - 1)]
-    for k in np.flatnonzero(~np.isin(kinds, label[rows])):  # too rare for the steps
-        common = np.bincount(label[rows]).argmax()  # of two rows or more, as a class has none
-        rows[np.argmax(label[rows] == common)] = order[first[k]]
-    return np.sort(rows)

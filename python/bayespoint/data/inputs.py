@@ -1,8 +1,6 @@
 """Inputs, labels and weights as arrays.
 
-Whole sample weights are counts: an example of weight w stands for w observations of its label, each
-with its own noise, and is w rows or, with landmarks, one row whose likelihood has the power w.
-Other weights are relative: their mean is made 1, and the noise of an example has the variance
+Sample weights are relative: their mean is made 1, and the noise of an example has the variance
 softness / w. At f = 0 its likelihood then has w times the Fisher information on f of one of weight
 1.
 """
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
 NO_WEIGHT = 1e-9  # relative weights, of mean 1, that are not larger than this count as 0
-_ROUNDING = 1e-9
-"""Weights this close to a whole number, relative to the larger of 1 and the weight, are whole
-numbers up to rounding, unless all are this small."""
 
 
 def standardizer(inputs: Any, weight: Floats, columns: Columns | None = None) -> StandardScaler:
@@ -100,16 +95,15 @@ def encode(y: Array, order: Array | None = None) -> tuple[Array, Indices]:
     return classes[turned], np.argsort(turned)[index]
 
 
-def weights_of(sample_weight: ArrayLike | None, n: int) -> tuple[Floats, Floats]:
-    """Return the (n,) counts of observations, 0 or 1 of relative weights, and these, of mean 1."""
-    ones = np.ones(n)
+def weights_of(sample_weight: ArrayLike | None, n: int) -> Floats:
+    """Return the (n,) weights, of which those that are not 0 have the mean 1."""
     if sample_weight is None:
-        return ones, ones
+        return np.ones(n)
     weight = validation.sample_weight(sample_weight, n)
-    if not are_relative(not_whole(weight), weight.max()):
-        return np.rint(weight), ones
-    precision = weight / weight[weight > 0].mean()
-    return (precision > NO_WEIGHT).astype(np.float64), precision
+    weight /= weight.max(initial=0.0) or 1.0  # whose sum is finite
+    if (used := weight > NO_WEIGHT).any():
+        weight /= weight[used].mean()
+    return np.where(weight > NO_WEIGHT, weight, 0.0)
 
 
 def require_classes(kept: Array, classes: Array) -> None:
@@ -119,13 +113,3 @@ def require_classes(kept: Array, classes: Array) -> None:
             "sample_weight must not be zero for all examples of a class; got zeros, or values "
             f"below 1e-9 of their mean, for class {classes[~kept][0]}"
         )
-
-
-def are_relative(fractions: bool, largest: float) -> bool:
-    """Return whether weights are relative: some are not whole, or all are fractions near 0."""
-    return fractions or 0 < largest <= _ROUNDING
-
-
-def not_whole(weight: Floats) -> bool:
-    """Return whether some weights are not whole numbers, up to rounding."""
-    return bool((np.abs(weight - np.rint(weight)) > _ROUNDING * np.maximum(weight, 1.0)).any())

@@ -47,13 +47,10 @@ class Observed:
     n_contrasts: int
     floors: Floats = field(default_factory=lambda: np.empty(0))  # (n,); empty: no label noise
     spans: Floats = field(default_factory=lambda: np.empty(0))  # (n,)
-    counts: Floats = field(default_factory=lambda: np.empty(0))  # (n,); empty: each counts once
 
     def part(self, rows: slice) -> Observed:
         """Return the labels of some observations."""
-        return replace(
-            self, floors=self.floors[rows], spans=self.spans[rows], counts=self.counts[rows]
-        )
+        return replace(self, floors=self.floors[rows], spans=self.spans[rows])
 
     def log_likelihoods(
         self, contrasts: Sequence[Array], trials: Trials, *, by_contrast: bool = False
@@ -70,11 +67,8 @@ class Observed:
         return sums.reshape(len(sums), self.n_contrasts, -1) if by_contrast else sums
 
     def derivatives(self, contrasts: Floats) -> Derivatives:
-        """Return log probabilities at contrasts of the shape (n_contrasts, n), times the counts."""
-        found = Derivatives(*_core.law_derivatives(self, _plain(contrasts)))
-        if not len(self.counts):
-            return found
-        return Derivatives(*(self.counts * part for part in found))
+        """Return log probabilities at contrasts of the shape (n_contrasts, n)."""
+        return Derivatives(*_core.law_derivatives(self, _plain(contrasts)))
 
 
 def largest_probabilities(behind: Floats) -> Floats:

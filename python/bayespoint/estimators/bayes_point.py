@@ -212,10 +212,9 @@ class BayesPointClassifier(
         y : array-like of shape (n_samples,)
             Class labels of any type; for collections of Dask another one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples, 0 to 2**53; None: 1. Whole numbers (to 1e-9) are counts: an
-            example stands for w observations of its label, each with its own noise. Others, or all
-            if none is above 1e-9, are relative, of mean 1: the noise has the variance
-            ``softness / w`` (:doc:`/guide/models`).
+            Relative weights, 0 or more; None: equal ones. Only their ratios count: with those that
+            are not 0 divided by their mean, the noise of a label has the variance ``softness / w``.
+            A row of weight 0 is left out (:doc:`/guide/models`).
 
         Returns
         -------
@@ -234,8 +233,8 @@ class BayesPointClassifier(
         TypeError, ValueError
             If a setting is out of range, `X` or `y` is not valid data for classification, or the
             kernel does not take `X` (sparse, or not numbers); if a column of `X` holds text,
-            infinity or values of several kinds; if `sample_weight` has another shape, is not
-            from 0 to 2**53 or, with softness=0, not whole, or leaves a class without examples.
+            infinity or values of several kinds; if `sample_weight` has another shape, is negative
+            or, with softness=0, not equal for all rows, or leaves a class without examples.
         """
         began = time.monotonic()
         memory.require_blas()

@@ -44,9 +44,9 @@ TOO_MANY = (
 )
 """Advice where a kernel matrix does not fit into memory."""
 
-_MANY = 3.0
-"""Warn if examples stand for more than this many observations on average, and no two labels of one
-example differ."""
+_ROUNDING = 1e-12  # difference of products of equal rows, relative to the largest product
+_LEAST_DIFFERENT, _SHARE_OF_COPIES = 20, 0.1
+"""Least number of different rows, and least share of others, for a warning of copies."""
 
 
 def read(
@@ -105,11 +105,11 @@ def read(
 def _in_memory(
     features: Any, y: Array, sample_weight: ArrayLike | None, given: Given, order: Array | None
 ) -> tuple[Table, bool | None]:
-    """Return a row for each observation or, with landmarks, for each example, and which it is."""
+    """Return the examples that have a weight, and whether the fit uses landmarks."""
     kernel, (classes, index) = given.kernel, encode(y, order)
-    counts, precision = weights_of(sample_weight, len(index))
-    n = float(counts.sum())
-    landmarks = settings.uses_landmarks(given, len(index), n)
+    precision = weights_of(sample_weight, len(index))
+    rows = np.flatnonzero(precision)
+    landmarks = settings.uses_landmarks(given, len(rows))
     if landmarks:
         what = f"fitting {len(index)} examples (their inputs, classes and weights)"
         if isinstance(features, Records):
@@ -118,33 +118,27 @@ def _in_memory(
             width = 1 if sparse.issparse(features) else math.prod(features.shape[1:])
         memory.require(8.0 * len(index) * (width + 4), what)
     else:
-        require_memory(n, len(classes), given)
-    rows = np.flatnonzero(counts)
-    if not landmarks:  # once for each observation
-        rows = np.repeat(rows, counts[rows].astype(np.intp))
+        require_memory(len(rows), len(classes), given)
     precomputed = inputs.is_precomputed(kernel)
-    if not ((counts == 1).all() and (precision == 1).all()):
-        index = index[rows]
+    if (precision != 1).any():
+        index, precision = index[rows], precision[rows]
         _require_weights(precision, index, classes, given)
         features = features[np.ix_(rows, rows)] if precomputed else features[rows]
-    precision, counts = precision[rows], counts[rows]
-    weight = precision * counts if landmarks else precision
     scales, columns = given.standardize, None
     if isinstance(features, Records):
-        columns = Columns.of(features, weight, scaled=scales)
+        columns = Columns.of(features, precision, scaled=scales)
         features = columns.features(features)
     elif features.ndim != 2 or precomputed or kernel is None:
         scales = False
-    transform = standardizer(features, weight, columns) if scales else None
+    transform = standardizer(features, precision, columns) if scales else None
     examples = Examples(
         None if precomputed else scaled(transform, features),
         index,
         precision,
-        counts if landmarks and (counts > 1).any() else None,
         features if precomputed else None,
     )
-    _warn_of_counts(examples)
-    totals = np.asarray(np.bincount(index, weights=weight), dtype=np.float64)
+    _warn_of_copies(examples)
+    totals = np.asarray(np.bincount(index, weights=precision), dtype=np.float64)
     return Table(classes, examples, transform, totals, rows, columns), landmarks
 
 
@@ -182,7 +176,7 @@ def read_choices(
         rows = choices.read(y, n, groups, n_features=items.shape[1])
         sizes = (rows >= 0).sum(axis=1)
         m, largest = int((sizes - 1).sum()), int(sizes.max())
-        landmarks = settings.uses_landmarks(given, m, m)
+        landmarks = settings.uses_landmarks(given, m)
         as_examples = partial(choices.as_examples, rows=rows, largest=largest)
     if m == 1 and not landmarks:  # one wall leaves no dimension to play in; its items have two
         landmarks = given.approximation == "auto" and given.softness != 0
@@ -221,27 +215,35 @@ def _require_weights(precision: Floats, index: Indices, classes: Array, given: G
     """Raise ValueError for weights that leave a class empty, or that need a softness."""
     if given.softness == 0 and (precision != 1).any():
         raise ValueError(
-            "sample_weight must hold whole numbers with softness=0: others divide the softness; "
-            f"got a weight {precision.max():.4g} times the mean"
+            "sample_weight must be equal for all examples, or 0, with softness=0: weights divide "
+            f"the softness; got a weight {precision.max():.4g} times the mean"
         )
     require_classes(np.bincount(index, minlength=len(classes)) > 0, classes)
 
 
-def _warn_of_counts(examples: Examples) -> None:
-    """Warn if examples stand for many observations, of which none has another label."""
-    n, inputs = len(examples), examples.inputs
-    if examples.counts is None or examples.counts.mean() <= _MANY:
+def _warn_of_copies(examples: Examples) -> None:
+    """Warn if many rows seem to be copies of others: some numbers hardly ever agree by chance."""
+    inputs = examples.inputs
+    if inputs is None or inputs.ndim != 2 or sparse.issparse(inputs):
         return
-    if inputs.ndim == 2 and not sparse.issparse(inputs):
-        with_labels = np.column_stack([inputs, examples.label])
-        if len(np.unique(with_labels, axis=0)) > len(np.unique(inputs, axis=0)):
-            return
-    warn(
-        f"sample_weight makes {n} examples count as {examples.counts.sum():.4g} observations, all "
-        "of an example with the same label, which leaves little doubt about labels. Relative "
-        "weights should be divided by their mean",
-        UserWarning,
-    )
+    # Equal rows have equal products with any vector, and others do not.
+    place = inputs @ np.random.default_rng(0).standard_normal(inputs.shape[1])
+    order = np.argsort(place, kind="stable")
+    is_equal = np.diff(place[order]) <= _ROUNDING * np.abs(place).max(initial=0.0)
+    n = len(order) - int(is_equal.sum())
+    if n < _LEAST_DIFFERENT or is_equal.sum() < _SHARE_OF_COPIES * len(order):
+        return
+    label = examples.label[order]
+    same_label = not (label[1:] != label[:-1])[is_equal].any()
+    most = max(len(np.unique(column)) for column in inputs.T)
+    if same_label and most > n / 2:
+        warn(
+            f"X holds {len(order)} rows, of which {n} are different, and equal rows have equal "
+            "labels: as if they were copies. Each counts as an observation of its own, which makes "
+            "probabilities too certain. Keep one of each (X.drop_duplicates()); if rows shall "
+            "weigh more, give sample_weight",
+            UserWarning,
+        )
 
 
 def require_memory(m: float, n_classes: int, given: Given, n_models: int = 1) -> None:

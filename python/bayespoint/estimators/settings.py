@@ -15,7 +15,6 @@ from bayespoint.estimators.base import Estimator
 from bayespoint.estimators.inputs import is_precomputed
 
 MAX_EXAMPLES = 6000  # of a fit without landmarks by default: time grows as their third power
-_REPEATED = 1000  # up to this many observations, counts never force landmarks
 
 
 def check(
@@ -85,8 +84,8 @@ def _unless_auto(name: str, value: Any, check: Callable[[str, object], Any]) -> 
     return check(name, value)
 
 
-def uses_landmarks(given: Given, n_examples: int, n_observations: float) -> bool | None:
-    """Return whether a fit uses landmarks, by `approximation` and the number of observations.
+def uses_landmarks(given: Given, n_examples: int) -> bool | None:
+    """Return whether a fit uses landmarks, by `approximation` and the number of examples.
 
     None: it does if few of them stand for all examples.
     """
@@ -96,8 +95,7 @@ def uses_landmarks(given: Given, n_examples: int, n_observations: float) -> bool
     refused = is_precomputed(given.kernel) or given.softness == 0 or given.calibrates
     if given.approximation != "auto" or refused:
         return False
-    most = min(MAX_EXAMPLES, max(_REPEATED, 2 * n_examples))
-    return True if n_observations > most else None
+    return True if n_examples > MAX_EXAMPLES else None
 
 
 def require_landmarks(given: Given, what: str) -> None:

@@ -276,8 +276,8 @@ class Labels(Stored):
 
     # --- observations -----------------------------------------------------------------------------
 
-    def observations(self, label: Indices, counts: Floats | None = None) -> Observed:
-        """Return the law of observed labels, each with a number of times that it counts."""
+    def observations(self, label: Indices) -> Observed:
+        """Return the law of observed labels."""
         none = np.empty(0)
         noisy = any(self.label_noise)
         return Observed(
@@ -285,7 +285,6 @@ class Labels(Stored):
             self.n_contrasts,
             self.floors[label] if noisy else none,
             self.spans[label] if noisy else none,
-            none if counts is None else counts,
         )
 
     def points(self, inputs: Any, label: Indices) -> Any:

@@ -70,7 +70,6 @@ class Block:
         label: Indices,
         scale: Floats,
         labels: Labels,
-        counts: Floats | None,
         seed: int = 0,
     ) -> Block:
         """Return the block of observations with these labels, in any order."""
@@ -80,9 +79,8 @@ class Block:
             table = np.ones(table.shape)
         else:
             order = np.argsort(label, kind="stable")
-            label, counts = label[order], None if counts is None else counts[order]
-            rows, scale = rows[:, order], scale[order]
-        observed = labels.observations(label, counts)
+            label, rows, scale = label[order], rows[:, order], scale[order]
+        observed = labels.observations(label)
         return cls(rows, label, scale, table, labels.constants, labels.n_shared, observed, seed)
 
     def part(self, rows: slice) -> Block:
@@ -287,7 +285,7 @@ def make_block(
         scale[part] = 1 / np.sqrt(variance)
         by_input = psi.reshape(-1, inputs, len(basis)).swapaxes(0, 1)
         np.multiply(by_input, scale[part, None], out=rows[:, part], casting="same_kind")
-    return Block.of(rows, examples.label, scale, labels, examples.counts, seed)
+    return Block.of(rows, examples.label, scale, labels, seed)
 
 
 class BlockSums:

@@ -42,13 +42,12 @@ _LARGE_ERROR = 0.05  # root mean square of the errors of probabilities from whic
 class LeftOut(Stored):
     """Leave-one-out predictions of training examples."""
 
-    _shapes = "nr: z; n: label counts error"
+    _shapes = "nr: z; n: label error"
 
     labels: Labels
 
     z: Floats  # (n, n_rows) decision values of true classes, without calibration
     label: Indices  # (n,) indices of the classes
-    counts: Floats | None = None  # (n,) observations for which each example stands; None: 1
     error: Floats | None = None  # (n,) standard errors of the log odds of classes; None: unknown
 
     @classmethod
@@ -76,16 +75,10 @@ class LeftOut(Stored):
         return cls.of_parts(labels, alone, label)
 
     @classmethod
-    def of_parts(
-        cls,
-        labels: Labels,
-        parts: Sequence[LeftOutValues],
-        label: Indices,
-        counts: Floats | None = None,
-    ) -> LeftOut:
+    def of_parts(cls, labels: Labels, parts: Sequence[LeftOutValues], label: Indices) -> LeftOut:
         """Return those of examples whose predictions were computed in parts."""
         z, error = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return cls(labels, z, label, counts, error)
+        return cls(labels, z, label, error)
 
     def check_parts(self) -> None:
         """Raise an error if labels are unknown, or values are not those of the classes."""

@@ -207,7 +207,7 @@ def _landmarks(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report)
     if labels.n_shared and not labels.variance:  # that of a latent value
         kernel: Any = hyper.kernel
         own = kernels.diagonal(kernel, examples.inputs) + hyper.softness / examples.precision
-        variance = float(np.average(own, weights=examples.counts)) + plan.offset
+        variance = float(own.mean()) + plan.offset
         labels = replace(labels, variance=variance)
     with report.part("landmarks"):
         basis, start = selection.choose_basis(

@@ -268,7 +268,7 @@ class Model(Stored):
             # The noise is all of the variance: duals are 0.
             of_draws, dual = np.moveaxis(values, -1, 0), np.zeros(1)
             parts.append(labels.left_out(of_draws, dual, precision, examples.label[rows], lengths))
-        return LeftOut.of_parts(labels, parts, examples.label, examples.counts)
+        return LeftOut.of_parts(labels, parts, examples.label)
 
     @property
     def kept(self) -> LeftOut | None:
@@ -297,7 +297,7 @@ class Model(Stored):
     def totals(self) -> Floats:
         """(n_classes,) sums of the weights of the training examples of each class."""
         examples = self.examples
-        return np.bincount(examples.label, weights=examples.weight).astype(np.float64)
+        return np.bincount(examples.label, weights=examples.precision).astype(np.float64)
 
     def problem(self, question: str) -> Problem:
         """Return the labeled kernel matrix that `question` needs, or raise ValueError without."""

@@ -61,7 +61,7 @@ def predict_set(mixture: Mixture, X: ArrayLike, alpha: float, *, diag: ArrayLike
     kept = _kept(mixture)
     left, own = kept[0], _alone(mixture, kept).own
     new = np.ones(len(mixture.classes)) if mixture.class_weight is None else mixture.class_weight
-    weight = new[left.label] * (1.0 if left.counts is None else left.counts)
+    weight = new[left.label]
     order = np.argsort(own)
     below = np.cumsum(np.append(0.0, weight[order]))
     # By the same means over draws: from two moments, p of certain labels may be far smaller.

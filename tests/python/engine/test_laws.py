@@ -11,7 +11,7 @@ from plain_laws import largest, log_probabilities, log_probability
 
 WIDTHS = {"one wall": 1, "interval": 2, "largest": 3}
 LAWS = pytest.mark.parametrize("law", WIDTHS)
-MIXED = pytest.mark.parametrize("is_mixed", [False, True], ids=["plain", "noise and counts"])
+MIXED = pytest.mark.parametrize("is_mixed", [False, True], ids=["plain", "noise"])
 TRIALS = np.array([0, 1, 1, 0]), np.random.default_rng(seed(1)).standard_normal((4, 2))
 
 
@@ -19,9 +19,9 @@ def observed(law, n, *, is_mixed=False):
     if not is_mixed:
         return Observed(law, WIDTHS[law])
     rng = np.random.default_rng(seed(2))
-    floors, counts = rng.uniform(0.01, 0.1, n), rng.uniform(0.5, 3.0, n)
+    floors = rng.uniform(0.01, 0.1, n)
     floors[::3] = 0.0  # labels that are never wrong
-    return Observed(law, WIDTHS[law], floors, 1 - 3 * floors, counts)
+    return Observed(law, WIDTHS[law], floors, 1 - 3 * floors)
 
 
 def contrasts_of(law, n, scale=1.5):
@@ -132,9 +132,9 @@ def test_sums_along_paths_are_those_of_each_observation(law, is_mixed):
     np.testing.assert_allclose(of_part + rest, sums, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("wrong", ["sign", "slope", "floor", "count"])
+@pytest.mark.parametrize("wrong", ["sign", "slope", "floor", "noise"])
 def test_a_wrong_law_fails(wrong):
-    """The checks above notice a wrong sign, noise, count or second derivative."""
+    """The checks above notice a wrong sign, noise or second derivative."""
     contrasts, labels = contrasts_of("interval", 30), observed("interval", 30, is_mixed=True)
     exact = log_probabilities(labels, contrasts)
     if wrong == "sign":
@@ -142,10 +142,10 @@ def test_a_wrong_law_fails(wrong):
     elif wrong == "slope":
         exact, found = labels.derivatives(contrasts)[1][::-1], labels.derivatives(contrasts)[1]
     elif wrong == "floor":
-        found = Observed("interval", 2, labels.floors / 2, labels.spans, labels.counts)
+        found = Observed("interval", 2, labels.floors / 2, labels.spans)
         found = found.derivatives(contrasts)[0]
     else:
-        found = Observed("interval", 2, labels.floors, labels.spans).derivatives(contrasts)[0]
+        found = Observed("interval", 2).derivatives(contrasts)[0]
     assert not np.allclose(found, exact, rtol=1e-3)
 
 
@@ -175,7 +175,6 @@ def test_shapes_that_do_not_fit_are_named(name, values, trials):
         ("values", Observed("largest", 4)),
         ("spans", Observed("one wall", 1, np.ones(70))),
         ("floors", Observed("one wall", 1, np.ones(7), np.ones(7))),
-        ("counts", Observed("one wall", 1, counts=np.ones(69))),
     ],
 )
 def test_labels_that_are_none_of_a_law_are_named(name, wrong):

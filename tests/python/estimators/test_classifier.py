@@ -38,7 +38,7 @@ IRIS = load_iris(return_X_y=True)
             "check_sample_weight_equivalence_on_dense_data",
             "check_sample_weight_equivalence_on_sparse_data",
         ],
-        "The examples are in another order, so that the draws differ: see test_sample_weight.py.",
+        "Weights are relative, and repeated rows are other observations: test_sample_weight.py.",
     ),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # max_iter=1000

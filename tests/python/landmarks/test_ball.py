@@ -35,7 +35,7 @@ def of_kind(noise=0.0, n_classes=2, ordered=False, largest=None):
 def make(rows, label, labels, softness=1.0):
     """Return a block of observations with this softness of each latent value."""
     scale = np.full(len(label), softness**-0.5)
-    return Block.of(rows * softness**-0.5, label, scale, labels, None)
+    return Block.of(rows * softness**-0.5, label, scale, labels)
 
 
 def problem(rng, n, r, softness=1.0, **kind):

@@ -17,14 +17,13 @@ from plain_laws import log_probabilities
 MEAN = np.zeros(1, dtype=np.int64), np.zeros((1, 2))
 
 
-def make(labels, n=40, r=3, *, dtype=np.float64, counted=False):
+def make(labels, n=40, r=3, *, dtype=np.float64):
     """Return a block of random features and labels; their scales and order are mixed."""
     rng = np.random.default_rng(seed(0))
     scale = 1 / rng.uniform(0.5, 2.0, n)
     rows = rng.standard_normal((labels.n_inputs, n, r)) * scale[:, None]
     label = rng.integers(0, len(labels.contrasts), n)
-    counts = rng.choice([1.0, 2.0], n) if counted else None
-    return Block.of(rows.astype(dtype), label, scale, labels, counts, seed(1))
+    return Block.of(rows.astype(dtype), label, scale, labels, seed(1))
 
 
 TWO = Labels.two_classes()
@@ -33,7 +32,7 @@ KINDS = {"two": TWO, "several": Labels.several(4), "ordered": ORDERED, "choices"
 BLOCKS = {name: make(labels) for name, labels in KINDS.items()}
 NOISY = {"two": (0.1, 0.03)}
 BLOCKS |= {
-    f"{name}, noisy": make(labels.with_noise(NOISY.get(name, (0.1, 0.1))), counted=True)
+    f"{name}, noisy": make(labels.with_noise(NOISY.get(name, (0.1, 0.1))))
     for name, labels in KINDS.items()
 }
 
@@ -134,7 +133,7 @@ def test_two_ordered_classes_are_two_classes_with_a_threshold():
     """The threshold is the weight of another feature, minus the scale."""
     block = make(replace(Labels.ordered(2, "median"), variance=1.0))
     rows = np.concatenate([block.rows[0], -block.scale[:, None]], axis=1)
-    other = Block.of(rows[None], block.label, block.scale, TWO, None)
+    other = Block.of(rows[None], block.label, block.scale, TWO)
     w = np.random.default_rng(seed(10)).standard_normal((5, 4))
     trials = np.array([0, 1]), np.array([[1.0, 0.5], [0.3, -1.0]])
     ours, theirs = (one.log_likelihoods(one.at_paths(w), trials) for one in (block, other))
@@ -150,7 +149,7 @@ def test_choices_out_of_two_are_two_classes():
     block = make(Labels.choices(2).with_noise((0.1, 0.1)))
     rows = (block.rows[:1] - block.rows[1:]) / math.sqrt(2)
     label, labels = np.ones(len(block.label), dtype=np.intp), TWO.with_noise((0.1, 0.1))
-    other, w = Block.of(rows, label, block.scale, labels, None), weights(block)[0]
+    other, w = Block.of(rows, label, block.scale, labels), weights(block)[0]
     ours, theirs = (one.moments(w, None) for one in (block, other))
     assert ours.value == pytest.approx(theirs.value, rel=1e-7)
     np.testing.assert_allclose(ours.slope, theirs.slope, rtol=1e-6, atol=1e-6)
@@ -166,11 +165,9 @@ def test_expectations_of_a_single_value_are_integrals():
     t = (rows @ mean)[:, None] + np.linalg.norm(rows @ root, axis=1)[:, None] * points
     p = observed.floors[:, None] + observed.spans[:, None] * special.ndtr(t)
     by_t = observed.spans[:, None] * stats.norm.pdf(t) / p
-    counts = observed.counts
-    np.testing.assert_allclose(value, counts * (np.log(p) @ nodes), atol=2e-2)
-    np.testing.assert_allclose(slope[0], counts * (by_t @ nodes), atol=2e-2)
-    exact = counts * ((by_t * (t + by_t)) @ nodes)
-    np.testing.assert_allclose(curvature[0, 0], exact, atol=6e-2)
+    np.testing.assert_allclose(value, np.log(p) @ nodes, atol=2e-2)
+    np.testing.assert_allclose(slope[0], by_t @ nodes, atol=2e-2)
+    np.testing.assert_allclose(curvature[0, 0], (by_t * (t + by_t)) @ nodes, atol=6e-2)
 
 
 @pytest.mark.parametrize("labels", [Labels.several(3), Labels.choices(3)], ids=["several", "sets"])
@@ -178,7 +175,7 @@ def test_expectations_of_several_values_are_near_integrals(labels):
     """The mean over a draw of each few observations: many equal ones, for which it is accurate."""
     rng, n, label = np.random.default_rng(seed(5)), 4000, len(labels.contrasts) - 1
     rows = np.repeat(rng.standard_normal((labels.n_inputs, 1, 2)), n, axis=1)
-    block = Block.of(rows, np.full(n, label), np.ones(n), labels, None, seed(6))
+    block = Block.of(rows, np.full(n, label), np.ones(n), labels, seed(6))
     d = labels.dimension(2)
     mean, root = 0.5 * rng.standard_normal(d), 0.4 * np.triu(rng.standard_normal((d, d)))
     drawn = block.part(slice(1)).contrasts(mean + rng.standard_normal((20_000, d)) @ root.T)

@@ -14,7 +14,7 @@ from helpers import seed
 def of_rows(rows, noise=0.0):
     """Return the block of examples that are all of the second class."""
     ones, labels = np.ones(len(rows)), Labels.two_classes().with_noise((noise, noise))
-    return Block.of(rows[None], ones.astype(np.intp), ones, labels, None)
+    return Block.of(rows[None], ones.astype(np.intp), ones, labels)
 
 
 def block(n=60, r=3, scale=1.0):
