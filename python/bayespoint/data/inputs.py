@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Array, Floats, Indices, named
@@ -76,17 +76,28 @@ def turn(classes: Array, order: Array | None) -> Indices:
         return np.arange(len(classes))
     known, places = classes.tolist(), {label: k for k, label in enumerate(order.tolist())}
     if order.ndim != 1 or len(places) < len(order) or not places.keys() >= set(known):
+        coded = known == list(range(len(known))) and order.dtype.kind not in "biuf"
         raise ValueError(
             f"classes must list each label of y once, {known} in their order; got {order.tolist()}"
+            + coded
+            * ". A meta-estimator that encodes labels, as a vote, loses their order: give "
+            "labels that are numbers, and classes=None"
         )
     return np.argsort([places[label] for label in known])
 
 
-def encode(y: Array, order: Array | None = None) -> tuple[Array, Indices]:
-    """Return the classes, at least two, sorted or in order, and the index of each label."""
+def encode(
+    y: Array, order: Array | None = None, *, are_levels: bool = False
+) -> tuple[Array, Indices]:
+    """Return the classes, at least two, sorted or in order, and the index of each label.
+
+    Levels may be numbers with fractions, if they occur twice on average.
+    """
     try:
-        check_classification_targets(y)
         classes, index = np.unique(y, return_inverse=True)
+        few = are_levels and 2 * len(classes) <= len(y)
+        if not (few and type_of_target(y) == "continuous"):
+            check_classification_targets(y)
     except TypeError as error:
         raise named(error, "y must hold labels of one type") from error
     if len(classes) < 2:

@@ -248,7 +248,7 @@ class BayesPointClassifier(
             columns_=table.columns,
             sample_indices_=table.rows,
             posterior_=posterior,  # from which all other attributes follow
-            class_weight_=class_weight,
+            class_weight_=self._by_class(class_weight, table.classes),
             seed_=budget.choice_seed,
         )
         report.done()
@@ -335,6 +335,10 @@ class BayesPointClassifier(
         width = len(self.classes_) if width is None else width
         return map_blocks(partial(_answer, self, ask), X, names, width, dtype)
 
+    def _by_class(self, values: Any, levels: Array | None = None) -> Any:
+        """Return columns of levels, those of the posterior by default, as `classes_` has them."""
+        return values
+
     # --- predictions -------------------------------------------------------------------------
 
     def predict(
@@ -409,7 +413,8 @@ class BayesPointClassifier(
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`. Class weights, and after them label noise, are included.
         """
-        return self._answer(partial(Mixture.predict_proba, method=method), X, diag)
+        ask = partial(Mixture.predict_proba, method=method)
+        return self._by_class(self._answer(ask, X, diag))
 
     def predict_log_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -427,7 +432,7 @@ class BayesPointClassifier(
             Natural logarithms.
         """
         ask = partial(Mixture.predict_log_proba, method=method)
-        return self._answer(ask, X, diag)
+        return self._by_class(self._answer(ask, X, diag))
 
     def reject(
         self, X: ArrayLike, cost: float, *, method: str = "moments", diag: ArrayLike | None = None
@@ -487,7 +492,7 @@ class BayesPointClassifier(
         weights and landmarks, with which up to 2000 random examples are compared.
         """
         ask = partial(questions.predict_set, alpha=alpha)
-        return self._answer(ask, X, diag, dtype=bool)
+        return self._by_class(self._answer(ask, X, diag, dtype=bool))
 
     def predict_proba_interval(
         self, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
@@ -511,7 +516,8 @@ class BayesPointClassifier(
             are included. With softness=0 the ends are 0 or 1, but for label noise.
         """
         points = self._checked(X)
-        return questions.predict_proba_interval(self._mixture, points, level, diag=diag)
+        found = questions.predict_proba_interval(self._mixture, points, level, diag=diag)
+        return self._by_class(found)
 
     @overload
     def leave_one_out(
@@ -580,7 +586,8 @@ class BayesPointClassifier(
         wanted = validation.boolean("return_error", return_error)
         points = None if X is None else self._checked(X)
         found = questions.leave_one_out(self._mixture, points, y, sample_weight)
-        return (found.proba, found.error) if wanted else found.proba
+        proba = self._by_class(found.proba)
+        return (proba, found.error) if wanted else proba
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> Indices:
         """Return the points about which the draws disagree most, to be labeled next.
@@ -758,7 +765,7 @@ class BayesPointClassifier(
                 f"tol={tol!r}"
             )
         class_weight = settings.class_weight(
-            self.class_weight, self.classes_, posterior.first.totals
+            self.class_weight, posterior.classes, posterior.first.totals
         )
         inputs = inputs_of_fit(self, gram)
         fit = partial(fitting.refined, inputs=inputs, plan=plan)
@@ -770,7 +777,7 @@ class BayesPointClassifier(
             # All other arguments have been checked.
             raise ValueError(f"gram must be the matrix given to fit: {error}") from error
         posterior = Mixture.of(refined, class_weight)
-        return self._publish(posterior_=posterior, class_weight_=class_weight)
+        return self._publish(posterior_=posterior, class_weight_=self._by_class(class_weight))
 
     def update(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Add examples to those of the fit, at the same hyperparameters.
@@ -815,7 +822,7 @@ class BayesPointClassifier(
                 "update needs a kernel that can be evaluated; got kernel='precomputed'"
             )
         points = self._checked(X)
-        index = validation.known_labels(self.classes_, y, count(points))
+        index = validation.known_labels(posterior.classes, y, count(points))
         given, budget = self._settings(self.seed_, time.monotonic())
         plan, report = self._plan_again(given), Progress(self, given.verbose, 0)
         m = len(basis) + len(index)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from bayespoint.base.validation import RandomState, choice
+from bayespoint.base import validation
+from bayespoint.base.validation import Array, Floats, RandomState, choice
 from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.labels.labels import RULES
+from bayespoint.labels.laws import quantiles
+from bayespoint.posterior.mixture import Mixture
 
 
 @dataclass(eq=False, repr=False)
@@ -42,8 +47,8 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels from the lowest to the highest.
+    classes_, levels_ : ndarray of shape (n_classes,)
+        Labels as they sort, which is the order of columns, and from the lowest to the highest.
     posterior_ : Mixture
         The models. All other attributes are those of :class:`BayesPointClassifier`.
 
@@ -53,11 +58,9 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
 
     Notes
     -----
-    `decision_function` has a column for each class but the first: :math:`\Phi(z)` is the
-    probability of this class or a higher one, before label noise. The draws of `sample_functions`
-    are values of the function minus each threshold, shape (n_classes - 1, n_draws_total,
-    n_samples), and `suggest_query` returns points about which the draws disagree most on which side
-    of a threshold they are. The export to ONNX raises ValueError.
+    The draws of `sample_functions` are values of the function minus each threshold, shape
+    (n_classes - 1, n_draws_total, n_samples), and `suggest_query` returns points about which the
+    draws disagree most on which side of a threshold they are. The export to ONNX raises ValueError.
 
     References
     ----------
@@ -72,6 +75,8 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
     >>> model = BayesPointOrdinalClassifier(classes=["low", "medium", "high"], random_state=0)
     >>> model.fit(X, y).predict([[0.1], [0.5], [0.9]])
     array(['low', 'medium', 'high'], dtype='<U6')
+    >>> model.classes_
+    array(['high', 'low', 'medium'], dtype='<U6')
     """
 
     _: KW_ONLY
@@ -82,3 +87,62 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
         given, budget = super()._settings(random_state, began)
         rule = choice("decision", self.decision, RULES)
         return replace(given, rule=rule, order=self.classes), budget
+
+    @property
+    def levels_(self) -> Array:
+        """Labels from the lowest to the highest."""
+        return self._mixture.classes
+
+    @property
+    def classes_(self) -> Array:
+        """Class labels, sorted."""
+        return np.sort(self.levels_)
+
+    def _by_class(self, values: Any, levels: Array | None = None) -> Any:
+        return values[..., np.argsort(self.levels_ if levels is None else levels)]
+
+    def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
+        r"""Return the decision values: quantiles of the normal distribution.
+
+        Parameters
+        ----------
+        X, diag
+            As for :meth:`BayesPointClassifier.decision_function`, with its errors.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            A column for each class or, for two, positive for the second: :math:`\Phi(z)` is its
+            probability before label noise, with class weights.
+        """
+        two = len(self.levels_) == 2
+        columns = self._answer(_of_classes, X, diag)
+        return columns[:, int(np.argmax(self.levels_))] if two else self._by_class(columns)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of labels that are predicted, also of those with fractions.
+
+        Parameters
+        ----------
+        X, y : array-likes of shapes (n_samples, n_features) and (n_samples,)
+            Points and their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+        right = self.predict(X) == np.asarray(y)
+        weight = (
+            None if sample_weight is None else validation.sample_weight(sample_weight, len(right))
+        )
+        return float(np.average(right, weights=weight))
+
+
+def _of_classes(mixture: Mixture, X: Any, *, diag: Any) -> Floats:
+    """Return the quantiles at the probabilities of the levels."""
+    values = mixture.decision_function(X, diag=diag)
+    log_p = mixture.first.labels.log_classes(values.reshape(len(values), -1))
+    return quantiles(log_p.T).T

@@ -66,7 +66,8 @@ def read(
             order=order,
             takes_sparse=inputs.takes_sparse(given.kernel),
         )
-        check_classification_targets(table.classes)
+        if given.rule is None:
+            check_classification_targets(table.classes)
     else:
         asked = kernels.Linear() if given.kernel is None else given.kernel
         features, y, seen = inputs.read(
@@ -106,7 +107,7 @@ def _in_memory(
     features: Any, y: Array, sample_weight: ArrayLike | None, given: Given, order: Array | None
 ) -> tuple[Table, bool | None]:
     """Return the examples that have a weight, and whether the fit uses landmarks."""
-    kernel, (classes, index) = given.kernel, encode(y, order)
+    kernel, (classes, index) = given.kernel, encode(y, order, are_levels=given.rule is not None)
     precision = weights_of(sample_weight, len(index))
     rows = np.flatnonzero(precision)
     landmarks = settings.uses_landmarks(given, len(rows))

@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import special
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier, VotingClassifier
+from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier, kernels, load
 from bayespoint.blocks import Blocks
@@ -24,7 +28,13 @@ def data(m=80, index=0):
 
 
 X, Y = data()
+BY_LEVEL = np.argsort(np.argsort(NAMES))
 POINTS = 1.5 * np.random.default_rng(seed(1)).standard_normal((40, 2))
+
+
+def by_level(values):
+    """Return columns of sorted classes from the lowest level to the highest."""
+    return values[..., BY_LEVEL]
 
 
 @pytest.fixture(scope="module")
@@ -34,35 +44,87 @@ def model():
 
 def test_names_in_their_order_are_numbers(model):
     numbers = BayesPointOrdinalClassifier(**GIVEN).fit(X, 10 * Y)
-    np.testing.assert_array_equal(model.classes_, NAMES)
+    np.testing.assert_array_equal(model.levels_, NAMES)
+    np.testing.assert_array_equal(model.classes_, ["fair", "good", "low", "top"])
     np.testing.assert_array_equal(numbers.classes_, [0, 10, 20, 30])
-    p = model.predict_proba(POINTS)
+    p = by_level(model.predict_proba(POINTS))
     np.testing.assert_array_equal(p, numbers.predict_proba(POINTS))
     np.testing.assert_array_equal(model.predict(POINTS), NAMES[p.argmax(axis=1)])
     # The reverse order is the same problem with another sign.
     other = BayesPointOrdinalClassifier(classes=NAMES[::-1], **GIVEN).fit(X, NAMES[Y])
-    np.testing.assert_allclose(other.predict_proba(POINTS)[:, ::-1], p, atol=0.08)
+    np.testing.assert_allclose(by_level(other.predict_proba(POINTS)), p, atol=0.08)
     # A level that does not occur is left out.
     more = BayesPointOrdinalClassifier(classes=[*NAMES, "best"], **GIVEN).fit(X, NAMES[Y])
-    np.testing.assert_array_equal(more.predict_proba(POINTS), p)
+    np.testing.assert_array_equal(by_level(more.predict_proba(POINTS)), p)
+    grades = BayesPointOrdinalClassifier(**GIVEN).fit(X, 1 + Y / 2)
+    np.testing.assert_array_equal(grades.predict_proba(POINTS), p)
+    assert grades.score(X, 1 + Y / 2) == model.score(X, NAMES[Y]) > 0.6
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        grades.fit(X, X[:, 0])
+
+
+def test_columns_are_those_of_sorted_classes(model):
+    """All answers by class, of names and of numbers in the same order."""
+    options = {"class_weight": {name: 1.0 + k for k, name in enumerate(NAMES)}}
+    ours = BayesPointOrdinalClassifier(classes=NAMES, **GIVEN | options).fit(X, NAMES[Y])
+    plain = BayesPointOrdinalClassifier(**GIVEN | {"class_weight": {k: 1.0 + k for k in range(4)}})
+    plain.fit(X, Y)
+    for ask in (
+        lambda m: m.predict_proba(POINTS, method="mixture"),
+        lambda m: m.predict_log_proba(POINTS),
+        lambda m: m.predict_set(POINTS, 0.2),
+        lambda m: m.predict_proba_interval(POINTS),
+        lambda m: m.leave_one_out(),
+        lambda m: m.leave_one_out(return_error=True)[0],
+        lambda m: m.decision_function(POINTS),
+        lambda m: m.class_weight_,
+    ):
+        np.testing.assert_array_equal(by_level(ask(ours)), ask(plain))
+    ours.refine(tol=0.05)
+    np.testing.assert_array_equal(by_level(ours.class_weight_), [1, 2, 3, 4])
+    np.testing.assert_array_equal(ours.update(X[:3], NAMES[Y[:3]]).levels_, NAMES)
+
+
+@pytest.mark.parametrize("names", [["bad", "good"], ["good", "bad"]])
+def test_of_two_classes_the_second_is_positive(names):
+    model = BayesPointOrdinalClassifier(classes=names, **GIVEN).fit(X, np.take(names, Y > 1))
+    z = model.decision_function(POINTS)
+    np.testing.assert_array_equal(model.predict(POINTS), np.where(z > 0, "good", "bad"))
+    np.testing.assert_allclose(model.predict_proba(POINTS)[:, 1], special.ndtr(z), atol=1e-12)
+
+
+def test_tools_of_scikit_learn_find_names_in_their_places(model):
+    """Scores and tools that keep the labels are those of numbers; those that encode them refuse."""
+    names = BayesPointOrdinalClassifier(classes=NAMES, **GIVEN)
+    numbers = BayesPointOrdinalClassifier(**GIVEN)
+    for scoring in ("neg_log_loss", "roc_auc_ovr", "accuracy"):
+        found = [
+            cross_val_score(one, X, y, cv=3, scoring=scoring)
+            for one, y in ((names, NAMES[Y]), (numbers, Y))
+        ]
+        np.testing.assert_allclose(*found, rtol=1e-9)
+    ours = CalibratedClassifierCV(names, cv=3).fit(X, NAMES[Y]).predict_proba(POINTS)
+    theirs = CalibratedClassifierCV(numbers, cv=3).fit(X, Y).predict_proba(POINTS)
+    np.testing.assert_allclose(by_level(ours), theirs, rtol=1e-6)
+    for tool in (VotingClassifier([("one", names)]), BaggingClassifier(names, n_estimators=2)):
+        with pytest.raises(ValueError, match="A meta-estimator that encodes labels"):
+            tool.fit(X, NAMES[Y])
+    with pytest.raises(ValueError, match="A meta-estimator that encodes labels"):
+        cross_val_predict(names, X, NAMES[Y], method="predict_proba")
 
 
 def test_an_ordered_category_has_its_order(model):
     pandas = pytest.importorskip("pandas")
     y = pandas.Series(pandas.Categorical(NAMES[Y], categories=NAMES, ordered=True))
     found = BayesPointOrdinalClassifier(**GIVEN).fit(X, y)
-    np.testing.assert_array_equal(found.classes_, NAMES)
+    np.testing.assert_array_equal(found.levels_, NAMES)
     np.testing.assert_array_equal(found.predict_proba(POINTS), model.predict_proba(POINTS))
 
 
-def test_decisions_fall_and_give_the_probabilities(model):
-    z, p = model.decision_function(POINTS), model.predict_proba(POINTS)
-    assert z.shape == (40, 3)
-    assert (np.diff(z, axis=1) <= 0).all()
-    from scipy.special import ndtr
-
-    np.testing.assert_allclose(np.cumsum(p[:, ::-1], axis=1)[:, 2::-1], ndtr(z), atol=1e-12)
-    np.testing.assert_allclose(np.log(p), model.predict_log_proba(POINTS), rtol=1e-9)
+def test_decisions_give_the_probabilities(model):
+    z, p = (by_level(f(POINTS)) for f in (model.decision_function, model.predict_proba))
+    np.testing.assert_allclose(p, special.ndtr(z), atol=1e-12)
+    np.testing.assert_allclose(np.log(p), by_level(model.predict_log_proba(POINTS)), rtol=1e-9)
     for rule, loss in (("median", 1), ("mean", 2)):
         other = clone(model).set_params(decision=rule).fit(X, NAMES[Y])
         k = np.arange(4)
@@ -81,18 +143,19 @@ def test_class_weights_multiply_the_probabilities(model):
     weights = dict(zip(NAMES, [1.0, 2.0, 0.5, 4.0], strict=True))
     found = BayesPointOrdinalClassifier(classes=NAMES, class_weight=weights, **GIVEN)
     found.fit(X, NAMES[Y])
-    p = model.predict_proba(POINTS) * [1.0, 2.0, 0.5, 4.0]
+    p = by_level(model.predict_proba(POINTS)) * [1.0, 2.0, 0.5, 4.0]
     p /= p.sum(axis=1, keepdims=True)
     for method in ("moments", "mixture"):
-        np.testing.assert_allclose(found.predict_proba(POINTS, method=method), p, atol=0.03)
-    np.testing.assert_allclose(found.predict_proba(POINTS), p, atol=1e-9)
+        proba = by_level(found.predict_proba(POINTS, method=method))
+        np.testing.assert_allclose(proba, p, atol=0.03)
+    np.testing.assert_allclose(by_level(found.predict_proba(POINTS)), p, atol=1e-9)
     np.testing.assert_array_equal(found.predict(POINTS), NAMES[p.argmax(axis=1)])
     assert set(found.predict(POINTS, method="vote")) <= set(NAMES)
 
 
 def test_the_probability_of_labels_is_a_ratio_of_evidences(model):
     points = POINTS[:1]
-    p = np.log(model.predict_proba(points, method="mixture")[0])
+    p = np.log(by_level(model.predict_proba(points, method="mixture")[0]))
     best = int(p.argmax())
     found = model.log_labeling_probability(points, [NAMES[best]], random_state=seed(2))
     assert abs(found.value - p[best]) < 4 * found.error + 0.1
@@ -124,7 +187,7 @@ def test_a_matrix_of_kernel_values_does_as_well(model):
     given = GIVEN | {"kernel": "precomputed"}
     found = BayesPointOrdinalClassifier(**given).fit(kernel(X), Y)
     np.testing.assert_allclose(
-        found.predict_proba(kernel(POINTS, X)), model.predict_proba(POINTS), atol=1e-10
+        found.predict_proba(kernel(POINTS, X)), by_level(model.predict_proba(POINTS)), atol=1e-10
     )
 
 
@@ -167,10 +230,11 @@ def test_landmarks_have_all_that_the_other_classifier_has(over_landmarks):
     lower, upper = model.predict_proba_interval(POINTS)
     p = model.predict_proba(POINTS)
     assert ((lower < p) & (p < upper))[p > 1e-3].all()  # a few draws make smaller ones
+    best = NAMES[by_level(p).argmax(axis=1)]
     for method in ("vote", "gibbs"):
-        assert (model.predict(POINTS, method=method) == NAMES[p.argmax(axis=1)]).mean() > 0.6
+        assert (model.predict(POINTS, method=method) == best).mean() > 0.6
     assert model.suggest_query(POINTS)[0] in range(40)
-    own = np.log(model.predict_proba(POINTS[:1], method="mixture")[0])
+    own = np.log(by_level(model.predict_proba(POINTS[:1], method="mixture")[0]))
     found = model.log_labeling_probability(POINTS[:1], [NAMES[2]])
     assert found.value == pytest.approx(own[2], abs=1e-6)
     with pytest.raises(ValueError, match="landmarks"):
@@ -219,7 +283,8 @@ def test_blocks_and_collections_of_dask_have_the_order_of_the_classes():
     blocks = BayesPointOrdinalClassifier(**settings).fit(*parts)
     array, labels = da.from_array(X, chunks=(400, 2)), da.from_array(NAMES[Y], chunks=400)
     found = BayesPointOrdinalClassifier(**settings).fit(array, labels)
-    np.testing.assert_array_equal(found.classes_, NAMES)  # not sorted
+    np.testing.assert_array_equal(found.levels_, NAMES)
+    np.testing.assert_array_equal(found.decision_function(array), blocks.decision_function(X))
     np.testing.assert_array_equal(found.billiard_.draws, blocks.billiard_.draws)
     np.testing.assert_array_equal(found.predict(array).compute(), blocks.predict(X))
     p, q = (model.predict_proba(X) for model in (found, whole))
