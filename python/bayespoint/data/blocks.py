@@ -21,7 +21,7 @@ from sklearn.utils.validation import _get_feature_names
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Array, Floats, Indices, named
 from bayespoint.blocks import Blocks
-from bayespoint.data import choices, columns, frames
+from bayespoint.data import choices, columns, frames, strings
 from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
@@ -168,6 +168,9 @@ def read_blocks(
     mean = float(summary.weights.sum()) / summary.n_examples
     totals = summary.weights / mean
     require_classes(totals > NO_WEIGHT, summary.classes)
+    asked = frames.chosen(given.categories, [values.name for values in summary.seen])
+    pairs = zip(summary.seen, asked, strict=True)
+    strings.warn_of_blocks([values for values, is_category in pairs if is_category is None])
     known, scaler = None, None
     inputs, weight = summary.sample.inputs, summary.sample.weight
     uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes

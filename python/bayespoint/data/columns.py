@@ -45,6 +45,9 @@ class Values:
     kind: Kind
     entries: Array  # (n,) doubles (dates in days since 1970) or objects; NaN, None: missing
     order: tuple[Any, ...] = ()  # the levels of an ordered category, from the lowest on
+    zone: str = ""  # time zone of dates
+    is_text: bool = False  # whether the column had a type of strings
+    unread: tuple[str, ...] | None = None  # what is missing of strings read as numbers or dates
 
     @property
     def missing(self) -> Flags:
@@ -94,6 +97,11 @@ def _joined(parts: Sequence[Values]) -> Values:
             f"column {parts[0].name!r} of X must hold values of one kind in every block; got "
             f"{' and '.join(_WORDS[kind] for kind in kinds)}"
         )
+    if len(zones := sorted({part.zone for part in known})) > 1:
+        raise TypeError(
+            f"column {parts[0].name!r} of X must hold times of one zone in every block; got "
+            f"{' and '.join(zone or 'none' for zone in zones)}"
+        )
     order = tuple(dict.fromkeys(level for part in alike for level in part.order))
     return replace(
         known[0], kind=mixed, entries=np.concatenate([p.entries for p in alike]), order=order
@@ -142,6 +150,8 @@ class Column(Stored):
     levels: tuple[Any, ...] = ()  # levels of a category, in order
     limit: float = math.inf  # distance of two levels, or of a missing value; infinity for numbers
     is_empty: bool = False  # whether all values were missing in `fit`: the feature is always 0
+    zone: str = ""  # time zone of a date, to which other times are converted
+    from_strings: bool = False  # whether numbers or dates were strings
 
     @classmethod
     def of(cls, values: Values, weight: Floats, *, scaled: bool, known: Values) -> Column:
@@ -156,6 +166,7 @@ class Column(Stored):
         present, absent = ~values.missing, known.missing
         if absent.all():
             return cls(name, kind, centers=(0.0,), is_empty=True)
+        from_strings = known.unread is not None
         if kind in ("category", "ordered"):
             levels = set(known.entries.tolist()) - {None}
             column = cls(name, kind, levels=known.order or tuple(sorted(levels, key=_sorting)))
@@ -171,7 +182,7 @@ class Column(Stored):
             days = known.entries[~absent]
             span, has_times = float(np.ptp(days)), bool((days % 1 != 0).any())
             periods = tuple(p for p, least in _PERIODS if span >= least and (p != 1 or has_times))
-        column = cls(name, kind, periods=periods)
+        column = cls(name, kind, periods=periods, zone=known.zone, from_strings=from_strings)
         centers = tuple(_median(part[present]) for part in column._numbers(values))
         lacks = _MISSING if scaled else math.sqrt(2.0)
         return replace(column, centers=centers, limit=lacks if absent.any() else math.inf)
@@ -188,12 +199,27 @@ class Column(Stored):
             return values
         wanted, got = _WORDS[self.kind], _WORDS[values.kind]
         if values.kind != self.kind and not {values.kind, self.kind} <= {"category", "ordered"}:
-            raise TypeError(f"column {self.name!r} of X must hold {wanted}, as in fit; got {got}")
+            hint = {"number": ": pandas.to_numeric", "date": ": pandas.to_datetime"}
+            more = hint.get(self.kind, "") if values.is_text else ""
+            if more:
+                got, more = "strings", f"{more} makes {wanted} of them"
+            raise TypeError(
+                f"column {self.name!r} of X must hold {wanted}, as in fit; got {got}{more}"
+            )
+        if values.zone != self.zone and not values.missing.all():
+            wanted, got = (
+                f"the zone {zone!r}" if zone else "no zone" for zone in (self.zone, values.zone)
+            )
+            raise TypeError(
+                f"column {self.name!r} of X must hold times with {wanted}, as in fit; got {got}"
+            )
         if self.is_category:  # 1 would silently be another level than "1"
             types = set(map(_type_of, self.levels))
             for entry in values.entries.tolist():
                 if entry is not None and _type_of(entry) not in types:
                     wanted = " or ".join(sorted(types))
+                    if all(isinstance(level, (bool, np.bool_)) for level in self.levels):
+                        wanted = "booleans"
                     raise TypeError(
                         f"column {self.name!r} of X must hold {wanted}, as in fit; got {entry!r}"
                     )

@@ -6,14 +6,17 @@ import datetime
 import decimal
 import math
 import numbers
+import re
+import zoneinfo
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bayespoint.base.validation import Array, Floats, lacks
-from bayespoint.data.columns import Columns, Records, Values, as_kind
+from bayespoint.data import strings
+from bayespoint.data.columns import Column, Columns, Records, Values, as_kind
 
 _TEXT = (50, 0.5, 40)  # beyond these levels, share of rows and mean length strings are text
 _SECONDS = 86_400.0  # of a day
@@ -33,7 +36,17 @@ class Frame:
 
     def read(self, categories: Any) -> Records:
         """Return the rows, with the columns that `categorical_features` names as categories."""
-        return self._records(chosen(categories, self.names))
+        asked = zip(self.names, self.columns, chosen(categories, self.names), strict=True)
+        return Records(tuple(_values(*column) for column in asked))
+
+    def recognized(self, categories: Any) -> Records:
+        """Return the rows, with a warning where strings are numbers or dates, or names of rows."""
+        columns = list(self.read(categories).columns)
+        left = [k for k, asked in enumerate(chosen(categories, self.names)) if asked is None]
+        for k in left:
+            columns[k] = strings.recognized(columns[k])
+        strings.warn_of([columns[k] for k in left])
+        return Records(tuple(columns))
 
     def read_as(self, known: Columns) -> Records:
         """Return new rows of a table with known columns."""
@@ -44,14 +57,7 @@ class Frame:
             raise ValueError(
                 f"X must have its columns in the order of fit; got {here!r} for {there!r}"
             )
-        categories = [column.is_category or None for column in known.columns]
-        return replace(self, names=wanted)._records(categories)
-
-    def _records(self, categories: Sequence[bool | None]) -> Records:
-        columns = zip(self.names, self.columns, categories, strict=True)
-        return Records(
-            tuple(_values(name, column, is_category) for name, column, is_category in columns)
-        )
+        return Records(tuple(map(_values_as, self.columns, known.columns)))
 
 
 def typed(X: Any) -> Frame | None:
@@ -144,8 +150,16 @@ def _wrong(features: object) -> ValueError:
     )
 
 
-def _values(name: str, column: Any, is_category: bool | None) -> Values:
-    values = _typed(name, column)
+def _values_as(column: Any, known: Column) -> Values:
+    """Return new values of a column of the fit."""
+    values = _values(known.name, column, known.is_category or None, known.zone)
+    if known.from_strings and values.is_text:
+        return strings.read_as(values, known.kind)
+    return values
+
+
+def _values(name: str, column: Any, is_category: bool | None, zone: str = "") -> Values:
+    values = _typed(name, column, zone)
     kind, entries = values.kind, values.entries
     if is_category and kind == "number":
         levels = entries.astype(object)
@@ -173,8 +187,8 @@ def _values(name: str, column: Any, is_category: bool | None) -> Values:
     return values
 
 
-def _typed(name: str, column: Any) -> Values:
-    """Return the values of a column by its type."""
+def _typed(name: str, column: Any, zone: str) -> Values:
+    """Return the values of a column by its type; times with a zone in that which is wanted."""
     dtype = column.dtype
     text = str(dtype).lower()
     if _is_categorical(column):
@@ -186,15 +200,27 @@ def _typed(name: str, column: Any) -> Values:
         return Values(name, "category", np.asarray(column).astype(object))
     if kind in "iuf":
         return Values(name, "number", _doubles(column))
-    if getattr(dtype, "tz", None) is not None:  # the local time
-        column = column.dt.tz_localize(None)
-    elif getattr(dtype, "time_zone", None) is not None:  # of polars
-        column = column.dt.replace_time_zone(None)
+    column, own = _local(column, zone)
     if kind in "Mm" and (entries := np.asarray(column)).dtype.kind == kind:
-        return Values(name, "date" if kind == "M" else "number", _days(entries))
+        return Values(name, "date" if kind == "M" else "number", _days(entries), zone=own)
     if kind == "c":
         raise TypeError(f"column {name!r} of X must hold real numbers; got {dtype}")
-    return _of_objects(name, column)
+    return _of_objects(name, column, zone)
+
+
+def _local(column: Any, wanted: str) -> tuple[Any, str]:
+    """Return times of a frame as local ones of the wanted zone or their own, and this zone."""
+    dtype = column.dtype
+    arrow = getattr(dtype, "pyarrow_dtype", None)
+    of_pandas = getattr(dtype, "tz", None) or getattr(arrow, "tz", None)
+    own = str(of_pandas or getattr(dtype, "time_zone", None) or "")
+    if not own:
+        return column, ""
+    zone, times = wanted or own, column.dt
+    if of_pandas is None:
+        return times.convert_time_zone(zone).dt.replace_time_zone(None), zone
+    moved = column if zone == own else times.tz_convert(zone)
+    return moved.dt.tz_localize(None), zone
 
 
 def _is_categorical(column: Any) -> bool:
@@ -229,28 +255,59 @@ def _categories(name: str, column: Any) -> Values:
         if known.ordered:
             return Values(name, "ordered", entries, tuple(levels))
         return Values(name, "category", entries)
-    return Values(name, "category", np.array(column.to_list(), dtype=object))
+    entries = np.array(column.to_list(), dtype=object)
+    if str(column.dtype).lower().startswith("enum"):  # of polars, whose order counts
+        return Values(name, "ordered", entries, tuple(column.dtype.categories))
+    return Values(name, "category", entries)
 
 
-def _of_objects(name: str, column: Any) -> Values:
+def _of_objects(name: str, column: Any, zone: str) -> Values:
     """Return the values of a column of objects, by their types."""
     entries = np.empty(len(column), dtype=object)
     entries[:] = [None if lacks(entry) else entry for entry in column]
     present = [entry for entry in entries if entry is not None]
     if all(isinstance(entry, (str, bool, np.bool_)) for entry in present):
-        return Values(name, "category", entries)
+        is_text = any(isinstance(entry, str) for entry in present)
+        return Values(name, "category", entries, is_text=is_text)
     if all(isinstance(entry, _DURATIONS) for entry in present):  # those of NumPy are Real, too
         return Values(name, "number", _days(np.array(entries, dtype="m8[us]")))
     if all(isinstance(entry, (numbers.Real, decimal.Decimal)) for entry in present):
         return Values(name, "number", _reals(name, entries))
     if all(isinstance(entry, _DATES) for entry in present):
-        local = [e.replace(tzinfo=None) if getattr(e, "tzinfo", None) else e for e in entries]
-        return Values(name, "date", _days(np.array(local, dtype="M8[us]")))
+        local, zone = _without_zones(name, entries, zone)
+        return Values(name, "date", _days(np.array(local, dtype="M8[us]")), zone=zone)
     types = sorted({type(entry).__name__ for entry in present})
     raise TypeError(
         f"column {name!r} of X must hold numbers, strings, booleans or dates, all of one kind; got "
         f"{', '.join(types)}"
     )
+
+
+def _without_zones(name: str, entries: Array, wanted: str) -> tuple[list[Any], str]:
+    """Return dates as local times of one zone, and this: the wanted one, their own, or UTC."""
+    own = ["" if entry is None else str(getattr(entry, "tzinfo", None) or "") for entry in entries]
+    zones = {zone for zone, entry in zip(own, entries, strict=True) if entry is not None}
+    if zones <= {""}:
+        return list(entries), ""
+    if "" in zones:
+        raise TypeError(
+            f"column {name!r} of X must hold times that all have a zone, or none of them"
+        )
+    zone = wanted or (zones.pop() if len(zones) == 1 else "UTC")
+    target = _zone_of(zone) if zones - {zone} else None
+    moved = [
+        entry if target is None or entry is None else entry.astimezone(target) for entry in entries
+    ]
+    return [entry and entry.replace(tzinfo=None) for entry in moved], zone
+
+
+def _zone_of(name: str) -> datetime.tzinfo:
+    """Return the zone of a name, which may be an offset as Python writes it."""
+    match = re.fullmatch(r"UTC([+-])(\d\d):(\d\d)", name)
+    if match is None:
+        return zoneinfo.ZoneInfo(name)
+    ahead = datetime.timedelta(hours=int(match[2]), minutes=int(match[3]))
+    return datetime.timezone(ahead if match[1] == "+" else -ahead)
 
 
 def _reals(name: str, entries: Array) -> Floats:

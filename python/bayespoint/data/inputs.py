@@ -67,7 +67,8 @@ def order_of(classes: Any, y: Any) -> Array | None:
     if classes is not None:
         return validation.labels("classes", classes)
     kind: Any = getattr(y, "dtype", None)
-    return np.asarray(kind.categories) if getattr(kind, "ordered", False) else None  # of pandas
+    is_ordered = getattr(kind, "ordered", str(kind).startswith("Enum"))  # of pandas, of polars
+    return np.asarray(kind.categories) if is_ordered else None
 
 
 def turn(classes: Array, order: Array | None) -> Indices:

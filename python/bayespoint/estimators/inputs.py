@@ -68,7 +68,7 @@ def read(
         if not len(labels):
             raise ValueError("X must hold at least one example; got none")
     if tables:
-        inputs = (frame or frames.numbered(inputs)).read(categories)
+        inputs = (frame or frames.numbered(inputs)).recognized(categories)
     else:
         frames.require_none(categories)
         inputs = _canonical(inputs)

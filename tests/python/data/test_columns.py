@@ -101,7 +101,6 @@ CATEGORIES = {
         ("2020-01-01 00:00:00", "2021-01-01 00:00:00"),
     ),
     "polars string": (polars.Series(["b", "a", None]), ("a", "b")),
-    "polars enum": (polars.Series(["b", "a", None], dtype=polars.Enum(["b", "a"])), ("a", "b")),
     "polars boolean": (polars.Series([True, False, None]), (False, True)),
 }
 

@@ -1,0 +1,149 @@
+"""Strings that are numbers or dates, as CSV files have them where one entry is neither."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bayespoint.base.warnings import warn
+from bayespoint.data.columns import Kind, Values
+
+_LEAST = 10  # least number of different strings that tell that a column holds numbers or dates
+_OTHERS, _SHARE = 2, 0.05  # most other strings there, or their share of the different ones
+_NAMES = (50, 0.9)  # beyond this number and share of rows different strings are names of rows
+_TOLD = 3  # strings that a warning shows
+
+# "007" is a code.
+_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?([eE][+-]?\d+)?")
+_DATE = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?(Z|[+-]\d\d:?\d\d)?"
+)
+
+
+def _number(text: str) -> float | None:
+    text = text.strip()
+    try:
+        number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    except ValueError:  # no digit
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _days(text: str, *, zoned: bool) -> float | None:
+    """Return the days since 1970, in UTC with `zoned`; None for a string of the other sort."""
+    match = _DATE.fullmatch(text.strip())
+    if match is None or (match[3] is not None) != zoned:
+        return None
+    try:
+        moment = np.datetime64(f"{match[1]}T{match[2] or '00:00'}", "us")
+    except ValueError:  # no such day or time
+        return None
+    days = float(moment.astype(np.int64)) / 8.64e10
+    if match[3] in (None, "Z"):
+        return days
+    ahead = (60 * int(match[3][1:3]) + int(match[3][-2:])) / 1440
+    return days - ahead if match[3][0] == "+" else days + ahead
+
+
+def _local(text: str) -> float | None:
+    return _days(text, zoned=False)
+
+
+def _instant(text: str) -> float | None:
+    return _days(text, zoned=True)
+
+
+_WAYS: tuple[tuple[Kind, str, Callable[[str], float | None]], ...] = (
+    ("number", "", _number),
+    ("date", "", _local),
+    ("date", "UTC", _instant),
+)
+
+
+def recognized(values: Values) -> Values:
+    """Return a category as numbers or dates if nearly all of its different strings are such.
+
+    Others are missing then. Times with an offset are those of UTC.
+    """
+    if not values.is_text:
+        return values
+    levels = [level for level in dict.fromkeys(values.entries.tolist()) if level is not None]
+    if len(levels) < _LEAST or not all(isinstance(level, str) for level in levels):
+        return values
+    for kind, zone, read in _WAYS:
+        others = tuple(level for level in levels if read(level) is None)
+        enough = len(levels) - len(others) >= _LEAST
+        if enough and len(others) <= max(_OTHERS, _SHARE * len(levels)):
+            return _read(values, kind, zone, read, others)
+    return values
+
+
+def read_as(values: Values, kind: Kind) -> Values:
+    """Return strings as numbers or dates, whatever they are; others are missing."""
+    levels = [level for level in dict.fromkeys(values.entries.tolist()) if level is not None]
+    if not all(isinstance(level, str) for level in levels):
+        return values
+    ways = [way for way in _WAYS if way[0] == kind]
+    unread = [tuple(level for level in levels if way[2](level) is None) for way in ways]
+    best = int(np.argmin([len(others) for others in unread]))
+    return _read(values, *ways[best], unread[best])
+
+
+def _read(
+    values: Values,
+    kind: Kind,
+    zone: str,
+    read: Callable[[str], float | None],
+    others: tuple[str, ...],
+) -> Values:
+    known = {level: read(level) for level in set(values.entries.tolist()) if level is not None}
+    entries = [math.nan if (x := known.get(entry)) is None else x for entry in values.entries]
+    return replace(values, kind=kind, entries=np.array(entries), zone=zone, unread=others)
+
+
+def warn_of(columns: Sequence[Values]) -> None:
+    """Warn of columns of strings that were read as numbers or dates, and of names of rows."""
+    told = list[str]()
+    for values in columns:
+        if values.unread is not None:
+            shown = ", ".join(map(repr, values.unread[:_TOLD]))
+            more = f"; missing where it is {shown}" if shown else ""
+            told.append(f"column {values.name!r} ({values.kind}s{more})")
+    if told:
+        warn(
+            f"X holds strings that are numbers or dates, and they are read as such: "
+            f"{', '.join(told)}. To keep them as categories, name them in categorical_features",
+            UserWarning,
+        )
+    _warn_of_names(columns)
+
+
+def warn_of_blocks(columns: Sequence[Values]) -> None:
+    """Warn of columns of strings in blocks, which stay categories, that are numbers or dates."""
+    for values in columns:
+        if (other := recognized(values)).unread is not None:
+            warn(
+                f"column {values.name!r} of X holds strings that are {other.kind}s, which in "
+                f"blocks are categories: make {other.kind}s of them (to_numeric, to_datetime), or "
+                "name the column in categorical_features",
+                UserWarning,
+            )
+
+
+def _warn_of_names(columns: Sequence[Values]) -> None:
+    least, share = _NAMES
+    for values in columns:
+        if values.kind != "category" or not values.is_text:
+            continue
+        present = [entry for entry in values.entries.tolist() if entry is not None]
+        if (n := len(set(present))) > max(least, share * len(present)):
+            warn(
+                f"column {values.name!r} of X holds {n} different strings in {len(present)} rows: "
+                "as categories they tell nothing about other rows. Leave it out, or make numbers "
+                "or dates of it",
+                UserWarning,
+            )
