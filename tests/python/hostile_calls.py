@@ -321,6 +321,7 @@ def of_models():
     yield of_model("predict_proba", chances, ordered, X=NEW, method="mixture")
     for name, (check, settings) in AT_POINTS.items():
         yield of_model(name, check, ordered, X=NEW, **settings)
+    yield of_model("score", shares, ordered, X=X, y=LEVELS)
     ranks = BayesPointRanker
     yield of_model("predict", None, ranks, X=NEW, return_std=True)
     yield of_model("predict_proba", shares, ranks, X=NEW, pairs=np.array([[0, 1], [3, 1]]))

@@ -17,6 +17,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Array, Flags, Floats, Indices, RandomState
 from bayespoint.data.blocks import in_blocks, map_blocks
@@ -119,8 +120,10 @@ class BayesPointClassifier(
         The models that are averaged, those of large weights first, and their weights.
     classes_, class_weight_ : ndarray of shape (n_classes,)
         Class labels, sorted (of two, the second is the positive one), and their weights.
-    feature_relevance_ : FeatureRelevance
-        Posterior of the features' weights, if the kernels have weights and are averaged.
+    feature_relevance_, feature_importances_ : FeatureRelevance, ndarray of shape (n_features,)
+        Posterior of the weights of the features, if the kernel has some, and its means.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Of one model with a linear kernel: the weights of the center, of standardized inputs.
     kernel_, softness_, label_noise_, calibration_, tuning_
         Hyperparameters of the first model, its factor on values, and the `Search` or None.
     billiard_ : BilliardResult or LandmarkResult
@@ -297,15 +300,32 @@ class BayesPointClassifier(
 
     @property
     def feature_relevance_(self) -> FeatureRelevance:
-        """Posterior mean and 90 % interval of each feature's weight."""
+        """Posterior mean and 90 % interval of each feature's weight; of one setting its weights."""
         relevance = self._mixture.feature_relevance(getattr(self, "feature_names_in_", None))
         if relevance is None:
             raise AttributeError(
-                "feature_relevance_ needs several models whose kernels have a weight for each "
-                "feature: n_models above 1 (also by default up to 500 examples), and 2 to 100 "
-                "features with the default kernel"
+                "feature_relevance_ needs a search of a kernel that has a weight for each feature: "
+                "of the default kernel with 2 to 1000 columns"
             )
         return relevance
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """(n_features,) Means of `feature_relevance_`, for scikit-learn's selection of features."""
+        return self.feature_relevance_.mean
+
+    @property
+    def coef_(self) -> Floats:
+        """(n_rows, n_features) Weights of the center of a linear kernel, of inputs as in `X_fit_`.
+
+        There is a row for two classes, else one for each; `intercept_` belongs to them.
+        """
+        kernel, factor = self.kernel_, 1.0
+        if isinstance(kernel, kernels.Scaled):
+            kernel, factor = kernel.kernel, kernel.factor
+        if not isinstance(kernel, kernels.Linear) or len(self.models_) > 1:
+            raise AttributeError("coef_ needs one model with a linear kernel")
+        return factor * np.asarray(self.dual_coef_ @ self.X_fit_)
 
     def _checked(self, X: ArrayLike) -> Array:
         columns = getattr(self, "columns_", None)

@@ -133,12 +133,25 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
         -------
         float
             In [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If `y` or `sample_weight` does not fit `X`.
         """
-        right = self.predict(X) == np.asarray(y)
-        weight = (
-            None if sample_weight is None else validation.sample_weight(sample_weight, len(right))
-        )
-        return float(np.average(right, weights=weight))
+        predicted, labels = self.predict(X), validation.labels("y", y)
+        if labels.shape != predicted.shape:
+            raise ValueError(
+                f"y must hold a label for each of {len(predicted)} rows of X; got shape "
+                f"{labels.shape}"
+            )
+        validation.require_labels(labels)
+        weight = np.ones(len(labels))
+        if sample_weight is not None:
+            weight = validation.sample_weight(sample_weight, len(labels))
+        if not weight.any():
+            raise ValueError("sample_weight must not be zero for all points; got zeros")
+        return float(np.average(predicted == labels, weights=weight / weight.max()))
 
 
 def _of_classes(mixture: Mixture, X: Any, *, diag: Any) -> Floats:

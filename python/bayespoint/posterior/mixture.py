@@ -117,7 +117,7 @@ class Mixture(Savable):
         pairs = [
             (model.hyper.relevance, weight)
             for model, weight in zip(self.models, self.weights, strict=True)
-            if model.hyper.relevance.size and len(self.models) > 1
+            if model.hyper.relevance.size
         ]
         if not pairs:
             return None

@@ -10,17 +10,20 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, sparse
 
+from bayespoint import kernels
 from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats
 from bayespoint.labels.laws import log_of
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.results.hyperparameters import Hyperparameters
-from bayespoint.tuning.density import Density
+from bayespoint.tuning.density import Density, families
 from bayespoint.tuning.hamiltonian import State
 from bayespoint.tuning.objective import Objective, Record, Task
 
@@ -87,7 +90,8 @@ def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
         record = density.objective.record
         if len(several) > 1 and not record.limit:
             state = sharpened(density, state)
-        settings.append(density.hyperparameters(state, np.array(record.rows)))
+        setting = density.hyperparameters(state, np.array(record.rows))
+        settings.append(replace(setting, relevance=relevance(density, [state])))
         used += len(record.rows)
         left_out.append(log_left_out(density, state))
         limit = limit or record.limit
@@ -176,3 +180,34 @@ def log_left_out(density: Density, state: State) -> Floats:
     predictions = LeftOut(labels, z, label)
     calibrates = task.plan.calibrates_with(searched=True)
     return predictions.log_labels(predictions.factor() if calibrates else 1.0)
+
+
+def relevance(density: Density, states: Sequence[State]) -> Floats:
+    """Return the weights of the features in some states; empty if there are none."""
+    task = density.objective.task
+    inputs, groups = task.examples.inputs, list(families(task.parameters).values())
+    if len(groups) != 1:
+        return np.empty((0, 0))
+    deviations = _deviations(kernels.at_start(task.kernel, inputs), inputs)
+    if len(groups[0]) != len(deviations):
+        return np.empty((0, 0))
+    sign = 1.0 if task.parameters[groups[0][0]].role == "weight" else -1.0
+    logs = sign * np.stack([density.logarithms(state.u)[groups[0]] for state in states])
+    values = np.exp(logs - logs.max(axis=1, keepdims=True)) * deviations
+    size = np.sqrt((values**2).mean(axis=1, keepdims=True))
+    return values / np.where(size > 0, size, 1.0)
+
+
+def _deviations(kernel: object, X: Any) -> Floats:
+    """Return the standard deviation of what has a weight: a feature, or all of a group together."""
+    if sparse.issparse(X):
+        variances = np.asarray(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).ravel()
+    else:
+        variances = X.var(axis=0)
+    metric = kernels.metric(kernel, len(variances))
+    for k in np.flatnonzero(np.isfinite(metric.limits)):
+        # Half the probability of different levels, times the square of how far they are apart.
+        shares = np.unique(X[:, k], return_counts=True)[1] / len(X)
+        variances[k] = metric.limits[k] ** 2 * (1 - float(shares @ shares)) / 2
+    variances = np.bincount(metric.groups, weights=variances)
+    return np.sqrt(np.maximum(variances, 0.0))

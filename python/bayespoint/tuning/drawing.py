@@ -10,13 +10,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import linalg, optimize
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import kernels
 from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
@@ -24,8 +22,8 @@ from bayespoint.data.executors import Threads
 from bayespoint.results.diagnostics import r_hat
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning import hamiltonian
-from bayespoint.tuning.climbing import LEVELS, climb
-from bayespoint.tuning.density import FAR, Density, families, spread_at
+from bayespoint.tuning.climbing import LEVELS, climb, relevance
+from bayespoint.tuning.density import FAR, Density, spread_at
 from bayespoint.tuning.hamiltonian import State
 from bayespoint.tuning.objective import Objective, Task
 
@@ -115,7 +113,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
         for k, weight in zip(chosen, weights.tolist(), strict=True)
     ]
     # The relevances are those of the chains, which the first setting stands for.
-    settings[0] = replace(settings[0], relevance=_relevance(first, together))
+    settings[0] = replace(settings[0], relevance=relevance(first, together))
     return settings, limit
 
 
@@ -253,34 +251,3 @@ def _seed_error(by_chain: Floats, mean: Floats, kept: Floats) -> float:
     # The averages of two fits differ as much as a chain from the mean of both, times root 2.
     apart = float(np.abs(first - second).mean()) / math.sqrt(2)
     return math.hypot(apart, float(np.abs(mean - kept).mean()) * math.sqrt(2))
-
-
-def _relevance(density: Density, states: Sequence[State]) -> Floats:
-    """Return the weights of the features in some states; empty if there are none."""
-    task = density.objective.task
-    inputs, groups = task.examples.inputs, list(families(task.parameters).values())
-    if len(groups) != 1:
-        return np.empty((0, 0))
-    deviations = _deviations(kernels.at_start(task.kernel, inputs), inputs)
-    if len(groups[0]) != len(deviations):
-        return np.empty((0, 0))
-    sign = 1.0 if task.parameters[groups[0][0]].role == "weight" else -1.0
-    logs = sign * np.stack([density.logarithms(state.u)[groups[0]] for state in states])
-    values = np.exp(logs - logs.max(axis=1, keepdims=True)) * deviations
-    size = np.sqrt((values**2).mean(axis=1, keepdims=True))
-    return values / np.where(size > 0, size, 1.0)
-
-
-def _deviations(kernel: object, X: Any) -> Floats:
-    """Return the standard deviation of what has a weight: a feature, or all of a group together."""
-    if sparse.issparse(X):
-        variances = np.asarray(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).ravel()
-    else:
-        variances = X.var(axis=0)
-    metric = kernels.metric(kernel, len(variances))
-    for k in np.flatnonzero(np.isfinite(metric.limits)):
-        # Half the probability of different levels, times the square of how far they are apart.
-        shares = np.unique(X[:, k], return_counts=True)[1] / len(X)
-        variances[k] = metric.limits[k] ** 2 * (1 - float(shares @ shares)) / 2
-    variances = np.bincount(metric.groups, weights=variances)
-    return np.sqrt(np.maximum(variances, 0.0))

@@ -99,8 +99,6 @@ def test_one_model_is_the_plain_one():
     assert np.isnan(plain.posterior_.seed_error)
     assert plain.model_weights_.tolist() == [1.0]
     np.testing.assert_array_equal(plain.predict_proba(NEW), plain.models_[0].predict_proba(NEW))
-    with pytest.raises(AttributeError, match="feature_relevance_ needs several models"):
-        _ = plain.feature_relevance_
 
 
 def test_weights_follow_the_better_model():
