@@ -106,7 +106,7 @@ struct Examples {
 
 impl Examples {
     fn observed() -> Observed<'static> {
-        Observed { law: Law::OneWall, n_contrasts: 1, noise: [&[]; 2], counts: &[] }
+        Observed { law: Law::OneWall, n_contrasts: 1, noise: [&[]; 2] }
     }
 
     fn tall(&self) -> Tall<'_, f64> {
