@@ -478,7 +478,9 @@ class BayesPointClassifier(
         """
         return questions.reject(self._mixture, self._checked(X), cost, method=method, diag=diag)
 
-    def predict_set(self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None) -> Flags:
+    def predict_set(
+        self, X: ArrayLike, alpha: float = 0.1, *, diag: ArrayLike | None = None
+    ) -> Flags:
         r"""Return a set of labels for each point, which holds the true one about as often as asked.
 
         A label is in the set unless it is less probable than are the labels of the training
@@ -489,7 +491,7 @@ class BayesPointClassifier(
         ----------
         X, diag
             As for `decision_function`, with its errors.
-        alpha : float
+        alpha : float, default=0.1
             Wanted share of sets without the true label, in [0, 1]; smaller ones give larger sets.
 
         Returns

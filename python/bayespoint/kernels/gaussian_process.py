@@ -12,6 +12,8 @@ import numpy as np
 
 from bayespoint.kernels.protocol import ByName, Parameter, Parameters
 
+_DEFAULT_BOUNDS = (1e-5, 1e5)  # of scikit-learn's kernels
+
 
 def is_gp(kernel: object) -> bool:
     """Return whether a kernel is scikit-learn's, without importing their module."""
@@ -37,7 +39,8 @@ def parameters(kernel: Any) -> Parameters:
     for (name, owner), (low, high), start in zip(owners.items(), pairs, starts, strict=True):
         role = "length" if owner.name.split("__")[-1] == "length_scale" else ""
         family = owner.name if role and owner.n_elements > 1 else ""
-        found.append(Parameter(name, low, high, start, role=role, family=family))
+        own = not np.allclose((low, high), _DEFAULT_BOUNDS)
+        found.append(Parameter(name, low, high, start, role=role, family=family, is_bounded=own))
     return tuple(found)
 
 

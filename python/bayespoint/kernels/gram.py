@@ -25,6 +25,12 @@ Gram: TypeAlias = "Floats | NDArray[np.float32]"
 
 _NAMED: dict[str, Kernel] = {"linear": Linear(), "rbf": RBF(), "poly": Polynomial()}
 
+_OTHERS = {
+    "matern": "write Matern(); a Matérn kernel is part of the default, kernel=None",
+    "sigmoid": "it is not positive definite; kernel=None is a good default",
+}
+"""What to write in place of other names."""
+
 _BLOCK = 2048  # number of examples in a block: enough for BLAS to be fast, and 32 MiB of doubles
 _BLOCK_BYTES = 64 * 2**20  # approximate memory of a block of singles that are made doubles
 
@@ -50,8 +56,10 @@ def resolve(kernel: Any) -> Callable[..., Any] | str:
             f"kernel must be a kernel object; {name} is a class: write {name}()"
         )
     names = ", ".join(map(repr, (*_NAMED, "precomputed")))
+    hint = f": {_OTHERS[kernel]}" if isinstance(kernel, str) and kernel in _OTHERS else ""
     raise ValueError(
         f"kernel must be one of {names}, a kernel object or a callable k(X, Y); got {kernel!r}"
+        f"{hint}"
     )
 
 

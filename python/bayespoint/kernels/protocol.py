@@ -46,6 +46,8 @@ class Parameter:
     """"length" of a length scale, "weight" of a weight of features, which scale them; or empty."""
     family: str = ""
     """Common name of parameters of which each feature has one, such as "sigma"; or empty."""
+    is_bounded: bool = False
+    """Whether the bounds are those of a user, who is told where a search ends at one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +131,7 @@ def within(
     low, high = bounds or (start * reach[0], start * reach[1])
     if not low < start < high:
         start = math.sqrt(low) * math.sqrt(high)  # the geometric mean of the bounds
-    return Parameter(name, low, high, start, spread, role, family)
+    return Parameter(name, low, high, start, spread, role, family, bounds is not None)
 
 
 def inside(parameter: Parameter, prefix: str) -> Parameter:

@@ -118,7 +118,8 @@ class Density:
     ) -> Hyperparameters:
         """Return a state as the result of a search, a drawn one with what its chains tell.
 
-        Warns if the evidence of the most probable state rises beyond a bound of a parameter.
+        Warns if the evidence of the most probable state rises beyond a bound of a parameter, or the
+        bound is a user's.
         """
         task, theta = self.objective.task, self.logarithms(state.u)
         setting, n = self.objective.setting(theta), len(task.parameters)
@@ -128,12 +129,14 @@ class Density:
         reached = np.flatnonzero((at_low | at_high)[: n + (task.plan.softness is None)])
         if r_hat is None and state.point is not None:
             rises = np.where(at_high, 1.0, -1.0) * state.point.slope
-            for k in reached[(reached < n) & (rises[reached] > _RISE)]:
+            for k in reached[reached < n]:
+                if rises[k] <= _RISE and not task.parameters[k].is_bounded:
+                    continue
                 low, at, high = np.exp([self.low[k], theta[k], self.high[k]])
                 warn(
                     f"the search for hyperparameters ended at {task.columns[k]}={at:.4g}, a bound "
-                    f"of its range from {low:.4g} to {high:.4g}, where the evidence still rises "
-                    f"by {rises[k]:.2g} nats per factor of e; give wider bounds, or another value "
+                    f"of its range from {low:.4g} to {high:.4g}, beyond which the evidence changes "
+                    f"by {rises[k]:+.2g} nats per factor of e; give wider bounds, or another value "
                     "that is kept",
                     ConvergenceWarning,
                 )

@@ -207,6 +207,21 @@ def test_kernels_of_any_inputs_take_other_inputs(kernel):
     np.testing.assert_array_equal(model.fit(ragged, Y).decision_function(ragged), expected)
 
 
+def test_bounds_of_a_user_that_are_reached_are_told():
+    """Also where the evidence is flat: so short length scales tell no examples apart."""
+    model = BayesPointClassifier(kernel=gp.RBF(1.0, (1e-5, 1e-3)), random_state=seed(0))
+    with pytest.warns(ConvergenceWarning, match=r"length_scale=0\.001, a bound .* changes by"):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("matern", r"write Matern\(\)"), ("sigmoid", "not pos")]
+)
+def test_names_of_other_kernels_have_a_hint(name, hint):
+    with pytest.raises(ValueError, match=f"got '{name}': .*{hint}"):
+        BayesPointClassifier(kernel=name).fit(X, Y)
+
+
 def test_their_bounds_and_fixed_parameters():
     kernel = gp.ConstantKernel(0.7, "fixed") * gp.Matern(0.35, (0.3, 0.4)) + gp.RBF(5.0, "fixed")
     found = BayesPointClassifier(kernel=kernel, random_state=seed(0), standardize=False)
