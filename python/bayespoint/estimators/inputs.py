@@ -190,7 +190,9 @@ def _are_vectors(kernel: object, X: Any) -> bool:
     if vectors is not None:
         return vectors
     if hasattr(X, "shape"):  # arrays, frames, sparse matrices
-        return np.ndim(X) == 2
+        # Numbers that are not in rows are refused by scikit-learn, for a function of the user's.
+        numbers = getattr(getattr(X, "dtype", None), "kind", "O") in "biuf"
+        return np.ndim(X) == 2 or (numbers and kernels.is_function(kernel))
     try:
         rows = np.asarray(X)
     except (TypeError, ValueError):  # of several lengths

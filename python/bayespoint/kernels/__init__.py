@@ -35,6 +35,7 @@ from bayespoint.kernels.functions import (
     metric as metric,
     parameters as parameters,
     replace as replace,
+    is_function as is_function,
     requires_vectors as requires_vectors,
     with_pullback as with_pullback,
 )

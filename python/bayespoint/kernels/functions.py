@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from bayespoint.base import validation
 from bayespoint.base.stored import Stored
@@ -100,17 +101,27 @@ def metric(kernel: object, d: int) -> Metric:
     return known(d) if callable(known) else plain_metric(d)
 
 
+def is_function(kernel: object) -> bool:
+    """Return whether a kernel is a callable without attributes of kernels."""
+    return (
+        callable(kernel) and not isinstance(kernel, (Stored, type)) and not hasattr(kernel, "diag")
+    )
+
+
 def requires_vectors(kernel: object) -> bool | None:
-    """Return whether a kernel takes the rows of a numeric array; None if it takes any inputs."""
-    value = getattr(kernel, "requires_vector_input", True)
+    """Return whether a kernel takes the rows of a numeric array; None if it takes any inputs.
+
+    A function may take any, as with scikit-learn's `SVC`.
+    """
+    value = getattr(kernel, "requires_vector_input", None if is_function(kernel) else True)
     if value is None or (not value and gaussian_process.is_gp(kernel)):
         return None
     return bool(value)
 
 
 def accepts_sparse(kernel: object) -> bool:
-    """Return whether a kernel takes sparse matrices, as its attribute `accepts_sparse` says."""
-    return bool(getattr(kernel, "accepts_sparse", False))
+    """Return whether a kernel takes sparse matrices: by `accepts_sparse`; functions may."""
+    return bool(getattr(kernel, "accepts_sparse", is_function(kernel)))
 
 
 def accepts_limits(kernel: object) -> bool:
@@ -154,6 +165,8 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
     """Return the values of a kernel, checked for shape and finiteness."""
+    if sparse.issparse(value):
+        value = value.toarray()
     array = validation.dense(f"the value of {name}", value)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}; got shape {array.shape}")

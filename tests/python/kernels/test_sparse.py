@@ -42,7 +42,6 @@ DENSE_ONLY = [
     kernels.normalize(kernels.Laplacian(1.0)),
     gp.RBF(),
     kernels.Linear() * gp.RBF(),
-    lambda a, b: a @ b.T,
 ]
 FORMATS = [sparse.csr_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_matrix]
 
@@ -169,8 +168,25 @@ def test_callables_may_accept_sparse_inputs():
     np.testing.assert_allclose(
         model.predict_proba(sparse.csr_matrix(NEW)), expected.predict_proba(NEW), rtol=1e-6
     )
-    with pytest.raises(TypeError, match=r"the value of kernel\(X, Y\) must be a dense array"):
-        kernels.evaluate(lambda a, b: a @ b.T, sparse.csr_matrix(X))
+
+
+def test_functions_take_sparse_rows_and_strings_as_in_svc():
+    plain = BayesPointClassifier("linear", softness=1.0, random_state=seed(0))
+    function = BayesPointClassifier(lambda a, b: a @ b.T, softness=1.0, random_state=seed(0))
+    rows = sparse.csr_matrix(X)
+    np.testing.assert_allclose(
+        function.fit(rows, Y).predict_proba(rows), plain.fit(rows, Y).predict_proba(rows), rtol=1e-9
+    )
+
+    def common(a, b):
+        return np.array([[len(set(x) & set(y)) for y in b] for x in a], dtype=float)
+
+    words = ["A A", "A", "B", "B B", "A B"] * 3
+    for settings in ({}, {"approximation": "landmarks", "n_components": 3}):
+        model = BayesPointClassifier(common, softness=0.1, random_state=seed(0), **settings)
+        assert model.fit(words, [0, 0, 1, 1, 1] * 3).predict(["A A A", "B B B"]).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        function.fit(np.arange(6.0), Y[:6])
 
 
 def test_fitted_models_are_saved(tmp_path):
