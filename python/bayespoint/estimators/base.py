@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 
 ADVICE = "Use softness > 0, or label_noise > 0"  # for examples that are not separable
 
+_OF_SVC = {
+    "C": "softness takes its place, large where C is small; by default it is found",
+    "gamma": "kernel=RBF(sigma) has sigma = 1 / sqrt(2 gamma); by default it is found",
+    "probability": "predict_proba is always there",
+    "degree": "write kernel=Polynomial(degree, coef0)",
+    "coef0": "write kernel=Polynomial(degree, coef0)",
+}
+"""What takes the place of parameters of scikit-learn's SVC."""
+
 
 @dataclass(eq=False, repr=False)
 class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
@@ -56,6 +65,15 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[np.object_] = field(init=False)
     seed_: int = field(init=False)
+
+    def __new__(cls, *args: object, **parameters: object) -> Self:
+        """Refuse parameters of SVC with what takes their place."""
+        for name in parameters.keys() & _OF_SVC.keys():
+            raise TypeError(
+                f"{cls.__name__} has no parameter {name!r}, as SVC has: {_OF_SVC[name]} (see the "
+                "guide on migration)"
+            )
+        return super().__new__(cls)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -222,6 +222,12 @@ def test_names_of_other_kernels_have_a_hint(name, hint):
         BayesPointClassifier(kernel=name).fit(X, Y)
 
 
+@pytest.mark.parametrize(("name", "hint"), [("C", "softness takes"), ("gamma", "RBF")])
+def test_parameters_of_svc_have_a_hint(name, hint):
+    with pytest.raises(TypeError, match=f"no parameter '{name}', as SVC has: .*{hint}"):
+        BayesPointClassifier(**{name: 1.0})
+
+
 def test_their_bounds_and_fixed_parameters():
     kernel = gp.ConstantKernel(0.7, "fixed") * gp.Matern(0.35, (0.3, 0.4)) + gp.RBF(5.0, "fixed")
     found = BayesPointClassifier(kernel=kernel, random_state=seed(0), standardize=False)
