@@ -13,7 +13,7 @@ from bayespoint.landmarks.features import propagate
 from bayespoint.results.draws import Draws
 from bayespoint.results.lengths import Lengths
 from bayespoint.tuning.climbing import most_probable
-from bayespoint.tuning.objective import Objective, Task, approximate_log_evidence
+from bayespoint.tuning.objective import Objective, Task, log_evidence_of
 
 
 def examples(X, y, weight=None):
@@ -68,7 +68,7 @@ def tune(kernel, X, y, *, weight=None, max_iter=None, trial=None, **settings):
 def log_evidence(kernel, X, y, softness, *, offset=0.0, noise=(0.0, 0.0)):
     """Return the approximate evidence that `tune` follows, without offset and label noise."""
     law = labels(y).with_noise(noise)
-    return approximate_log_evidence(kernel, examples(X, y), law, offset=offset, softness=softness)
+    return log_evidence_of(kernel, examples(X, y), law, offset=offset, softness=softness)
 
 
 def propagated(gram, y, levels, noise=(0.0, 0.0), start=None, *, change=1e-8):

@@ -26,7 +26,7 @@ from bayespoint.plotting.style import (
 )
 from bayespoint.posterior import Model
 from bayespoint.results import Search
-from bayespoint.tuning.objective import approximate_log_evidence
+from bayespoint.tuning.objective import log_evidence_of
 
 _NATS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # contours below the best evidence
 _CLASSES = ("negative", "positive")
@@ -264,7 +264,7 @@ def _evidence(model: Model, search: Search, params: tuple[str, ...]) -> Callable
         noise = (old[0] if first is None else first, old[1] if second is None else second)
         kernel = kernels.replace(search.kernel, values)
         labels = model.labels.with_noise(noise)
-        return approximate_log_evidence(
+        return log_evidence_of(
             kernel, examples, labels, offset=model.basis.offset, softness=softness
         )
 

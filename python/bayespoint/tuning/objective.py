@@ -17,7 +17,7 @@ from scipy import sparse
 
 from bayespoint import kernels
 from bayespoint.base.linalg import one_thread
-from bayespoint.base.validation import Floats, Noise
+from bayespoint.base.validation import Floats, Noise, real
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.products import in_rows
@@ -26,6 +26,7 @@ from bayespoint.labels import Labels, Problems
 from bayespoint.landmarks import selection
 from bayespoint.landmarks.basis import JITTER
 from bayespoint.landmarks.features import Features, Propagation, SumPlan, propagate
+from bayespoint.posterior.model import Model
 
 SOFTNESS = (1e-3, 1e4)
 """Bounds of the softness relative to the variance of f over the examples. A ratio r changes the
@@ -343,26 +344,47 @@ class Objective:
 
 
 def approximate_log_evidence(
-    kernel: Any, examples: Examples, labels: Labels, *, offset: float, softness: float
+    model: Model, kernel: Any = None, *, softness: float | None = None
 ) -> float:
-    """Return the approximate log evidence of hyperparameters, which the search follows.
+    """Return the approximate log evidence of a model, which the search follows.
 
     It is that for functions in the span of 200 landmarks: of fewer examples nearly all functions.
 
     Parameters
     ----------
-    kernel : kernel object or callable
-        The kernel, with values of all parameters.
-    examples, labels
-        Those of a model: ``model.models_[0].examples`` and ``.labels``.
-    offset, softness : float
-        What is added to all kernel values (1 for `fit_intercept`), and to the diagonal.
+    model : Model
+        One of the `models_` of a fit, over all examples.
+    kernel : kernel object or callable, default=None
+        With values of all parameters, for the standardized inputs. None: that of the model.
+    softness : float, default=None
+        Variance of the noise. None: that of the model.
 
     Returns
     -------
     float
         Nats; minus infinity for an indefinite kernel or if the approximation does not converge.
+
+    Raises
+    ------
+    ValueError
+        With landmarks, or for a matrix of kernel values or choices, of which no examples are kept.
     """
+    kernel = model.hyper.kernel if kernel is None else kernel
+    if not model.basis.is_all or isinstance(kernel, str) or model.labels.n_inputs > 1:
+        raise ValueError(
+            "model must be over all examples, with a kernel that can be evaluated and without "
+            f"choices; got {model!r}"
+        )
+    softness = model.hyper.softness if softness is None else real("softness", softness, low=0.0)
+    return log_evidence_of(
+        kernel, model.examples, model.labels, offset=model.basis.offset, softness=softness
+    )
+
+
+def log_evidence_of(
+    kernel: Any, examples: Examples, labels: Labels, *, offset: float, softness: float
+) -> float:
+    """Return the approximate log evidence of hyperparameters for examples."""
     problems = labels.problems(examples.label)
     with one_thread(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         span = Span.of(kernel, examples, offset, _LANDMARKS, seed=0)

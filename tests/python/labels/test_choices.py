@@ -16,7 +16,7 @@ from bayespoint.engine.laws import largest_probabilities
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import Differences
 from bayespoint.labels import Labels
-from bayespoint.tuning.objective import approximate_log_evidence
+from bayespoint.tuning.objective import log_evidence_of
 from helpers import seed
 
 KERNEL = 2.0 * kernels.RBF(0.8)
@@ -299,7 +299,5 @@ def test_the_search_has_nearly_the_evidence(rows, near):
     largest = len(rows[0])
     examples = choices.as_examples(X, np.array(rows), largest)
     labels = Labels.of_choices(largest)
-    value = approximate_log_evidence(
-        hyper.kernel, *labels.compared(examples), offset=0.0, softness=SOFTNESS
-    )
+    value = log_evidence_of(hyper.kernel, *labels.compared(examples), offset=0.0, softness=SOFTNESS)
     assert value == pytest.approx(found.value, abs=near + 3 * found.error)

@@ -15,7 +15,7 @@ from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.labels import Labels
 from bayespoint.labels.evidence import evidence
 from bayespoint.results.lengths import Lengths
-from bayespoint.tuning.objective import Objective, Task, approximate_log_evidence
+from bayespoint.tuning.objective import Objective, Task, log_evidence_of
 from helpers import seed
 from labels.small_problem import Problem
 from objects import assert_slopes, plan
@@ -178,7 +178,7 @@ def test_the_approximate_evidence_is_near_the_exact_one():
         model = BayesPointOrdinalClassifier(
             kernels.RBF(2.0), softness=softness, standardize=False, random_state=seed(0)
         ).fit(X, y)
-        near = approximate_log_evidence(
+        near = log_evidence_of(
             kernels.RBF(2.0),
             Examples(X, y, np.ones(40)),
             model.models_[0].labels,

@@ -14,7 +14,7 @@ from bayespoint.data.examples import Examples
 from bayespoint.kernels import RBF, Matern
 from bayespoint.labels import Labels
 from bayespoint.posterior import questions
-from bayespoint.tuning.objective import approximate_log_evidence
+from bayespoint.tuning.objective import log_evidence_of
 from helpers import SHIFT as SEED
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -69,7 +69,7 @@ def log_evidence(model, y, kernel, softness, label_noise=0.0):
     """Return the approximate evidence of the training examples of a classifier."""
     examples = Examples(model.X_fit_, np.asarray(y), np.ones(len(y)))
     labels = Labels.two_classes().with_noise((label_noise, label_noise))
-    return approximate_log_evidence(kernel, examples, labels, offset=1.0, softness=softness)
+    return log_evidence_of(kernel, examples, labels, offset=1.0, softness=softness)
 
 
 def test_surface_is_the_evidence_that_was_searched(moons, ax):

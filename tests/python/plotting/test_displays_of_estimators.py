@@ -128,7 +128,7 @@ def test_the_tuning_display_of_an_estimator_computes_nothing(fitted, monkeypatch
     def refuse(*args, **how):
         raise AssertionError("the evidence was computed")
 
-    monkeypatch.setattr("bayespoint.plotting.tuning.approximate_log_evidence", refuse)
+    monkeypatch.setattr("bayespoint.plotting.tuning.log_evidence_of", refuse)
     model = fitted[2][2]
     display = plotting.TuningDisplay.from_estimator(model, ax=Figure().add_subplot())
     assert display.surface is None

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
 from bayespoint.data.examples import Examples
+from bayespoint.tuning import approximate_log_evidence
 from bayespoint.tuning.climbing import LEVELS
 from bayespoint.tuning.density import Density
 from bayespoint.tuning.objective import Span
@@ -388,3 +389,17 @@ def test_differences_stay_within_the_bounds_of_a_parameter():
         found = tune(Bounded(bounds=(0.1, 1.0)), X, y, offset=1.0)
     assert found.kernel.sigma <= 1.0
     assert "sigma" in found.at_bounds
+
+
+def test_the_evidence_of_a_fitted_model_is_that_of_its_search():
+    X, y = problem(60)
+    fitted = BayesPointClassifier(kernels.RBF(), random_state=seed(0)).fit(X, y)
+    [model] = fitted.models_
+    assert approximate_log_evidence(model) == pytest.approx(fitted.tuning_.log_evidence, abs=0.05)
+    other = approximate_log_evidence(model, kernels.RBF(100.0), softness=3.0)
+    assert other < fitted.tuning_.log_evidence - 1
+    over = BayesPointClassifier(
+        kernels.RBF(1.0), softness=0.3, approximation="landmarks", n_components=5
+    )
+    with pytest.raises(ValueError, match="model must be over all examples"):
+        approximate_log_evidence(over.fit(X, y).models_[0])
