@@ -96,8 +96,14 @@ def encode(
     """
     try:
         classes, index = np.unique(y, return_inverse=True)
-        few = are_levels and 2 * len(classes) <= len(y)
-        if not (few and type_of_target(y) == "continuous"):
+        few, kind = are_levels and 2 * len(classes) <= len(y), type_of_target(y)
+        if kind == "unknown" and y.ndim == 1:
+            types = sorted({type(label).__name__ for label in y.tolist()})
+            raise ValueError(
+                "y must be an array of strings or of whole numbers; got objects of the type "
+                f"{' and '.join(types)}"
+            )
+        if not (few and kind == "continuous"):
             check_classification_targets(y)
     except TypeError as error:
         raise named(error, "y must hold labels of one type") from error

@@ -97,6 +97,10 @@ def validate_data(
         with validation.overflowing():
             return _validate_data(estimator, X, y, reset=reset, **kwargs)
     except (TypeError, ValueError) as error:
+        if sparse.issparse(X) and "contains NaN" in str(error):
+            raise ValueError(
+                "X must not hold NaN where it is sparse: dense tables may lack values"
+            ) from error
         if isinstance(error, ValueError) and "could not convert string" in str(error):
             wanted = "X must hold numbers, be a frame or an array of objects, or be text that a "
             wanted += "vectorizer has made numbers of"

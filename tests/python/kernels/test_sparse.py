@@ -1,6 +1,7 @@
 """Sparse inputs: the same answers as dense ones, without a dense copy of the inputs."""
 
 import tracemalloc
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -187,6 +188,16 @@ def test_functions_take_sparse_rows_and_strings_as_in_svc():
         assert model.fit(words, [0, 0, 1, 1, 1] * 3).predict(["A A A", "B B B"]).tolist() == [0, 1]
     with pytest.raises(ValueError, match="Expected 2D array"):
         function.fit(np.arange(6.0), Y[:6])
+
+
+def test_missing_values_and_labels_of_odd_types_are_named():
+    rows = sparse.csr_array(X)
+    rows.data[0] = np.nan
+    with pytest.raises(ValueError, match="X must not hold NaN where it is sparse"):
+        BayesPointClassifier("linear").fit(rows, Y)
+    labels = [Decimal(int(label)) for label in Y]
+    with pytest.raises(ValueError, match=r"y must be an array of strings or .* type Decimal"):
+        BayesPointClassifier("linear").fit(X, labels)
 
 
 def test_fitted_models_are_saved(tmp_path):
