@@ -100,7 +100,7 @@ def encode(
         if kind == "unknown" and y.ndim == 1:
             types = sorted({type(label).__name__ for label in y.tolist()})
             raise ValueError(
-                "y must be an array of strings or of whole numbers; got objects of the type "
+                "Unknown label type: y must hold strings or whole numbers; got objects of the type "
                 f"{' and '.join(types)}"
             )
         if not (few and kind == "continuous"):

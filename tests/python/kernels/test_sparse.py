@@ -196,7 +196,7 @@ def test_missing_values_and_labels_of_odd_types_are_named():
     with pytest.raises(ValueError, match="X must not hold NaN where it is sparse"):
         BayesPointClassifier("linear").fit(rows, Y)
     labels = [Decimal(int(label)) for label in Y]
-    with pytest.raises(ValueError, match=r"y must be an array of strings or .* type Decimal"):
+    with pytest.raises(ValueError, match=r"y must hold strings or .* of the type Decimal"):
         BayesPointClassifier("linear").fit(X, labels)
 
 
