@@ -91,7 +91,7 @@ class Examples:
 class Table:
     """What a fit reads from the arguments of the user."""
 
-    classes: Array  # (n_classes,) labels, sorted
+    classes: Array  # (n_classes,) labels, sorted or from the lowest
     examples: Examples
     transform: StandardScaler | None  # what the inputs went through before the kernel
     totals: Floats  # (n_classes,) sums of the weights of the observations

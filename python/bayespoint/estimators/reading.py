@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayespoint import kernels
-from bayespoint.base import memory
+from bayespoint.base import memory, validation
 from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.data import blocks, choices
@@ -227,10 +227,15 @@ def _warn_of_copies(examples: Examples) -> None:
     inputs = examples.inputs
     if inputs is None or inputs.ndim != 2 or sparse.issparse(inputs):
         return
-    # Equal rows have equal products with any vector, and others do not.
-    place = inputs @ np.random.default_rng(0).standard_normal(inputs.shape[1])
-    order = np.argsort(place, kind="stable")
-    is_equal = np.diff(place[order]) <= _ROUNDING * np.abs(place).max(initial=0.0)
+    # Equal rows have products with any vector that differ by rounding at most.
+    with validation.overflowing():
+        place = inputs @ np.random.default_rng(0).standard_normal(inputs.shape[1])
+        order = np.argsort(place, kind="stable")
+        is_equal = ~(np.diff(place[order]) > _ROUNDING * np.abs(place).max(initial=0.0))
+    near = np.flatnonzero(is_equal)
+    if len(near) < _SHARE_OF_COPIES * len(order):
+        return
+    is_equal[near] = (inputs[order[near]] == inputs[order[near + 1]]).all(axis=1)
     n = len(order) - int(is_equal.sum())
     if n < _LEAST_DIFFERENT or is_equal.sum() < _SHARE_OF_COPIES * len(order):
         return

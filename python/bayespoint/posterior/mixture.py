@@ -99,7 +99,7 @@ class Mixture(Savable):
 
     @property
     def classes(self) -> Array:
-        """(n_classes,) labels, sorted. Of two, the second is the positive one."""
+        """(n_classes,) labels, sorted or from the lowest; of two the second is the positive one."""
         return self.first.classes
 
     @property

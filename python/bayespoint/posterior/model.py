@@ -38,7 +38,7 @@ class Model(Stored):
     """A model, one of the `models_` of a :class:`BayesPointClassifier`, without class weights."""
 
     classes: Array
-    """(n_classes,) labels, sorted. Of two, the second is the positive one."""
+    """(n_classes,) labels, sorted or from the lowest; of two the second is the positive one."""
     hyper: Hyperparameters
     """Transformation of the inputs, kernel, softness and label noise."""
     labels: Labels
