@@ -39,6 +39,31 @@ def read(
     return read_rows(rows, n_items, name)
 
 
+def places(y: Any, X: Any, name: str = "y") -> Any:
+    """Return choices `y` with names of items replaced by their places in the index of a frame `X`.
+
+    Names are strings; what holds none is returned as it is.
+    """
+    if getattr(y, "ndim", 0) == 2:
+        y = np.asarray(y)
+        y = y if y.dtype.kind in "biuf" else y.tolist()
+    if not isinstance(y, Sequence) or not all(isinstance(row, (list, tuple)) for row in y):
+        return y
+    wanted = {item for row in y for item in row if isinstance(item, str)}
+    if not wanted:
+        return y
+    index = list(X.index) if hasattr(X, "iloc") else []
+    place = {item: i for i, item in enumerate(index)}
+    if unknown := sorted(wanted - place.keys()):
+        raise ValueError(
+            f"{name} must hold indices of rows of X, or names in the index of a frame; got "
+            f"{unknown[0]!r}"
+        )
+    if len(place) < len(index):
+        raise ValueError(f"X must have no name twice in its index, for {name} of names")
+    return [[place[item] if isinstance(item, str) else item for item in row] for row in y]
+
+
 def read_rows(rows: Array, n_items: int, name: str = "y") -> Indices:
     """Return the rows of `read`, checked, from an array of them."""
     if rows.ndim != 2 or rows.shape[1] < 2 or not len(rows):

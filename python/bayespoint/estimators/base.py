@@ -68,12 +68,16 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
         """Refuse parameters of SVC with what takes their place."""
+        cls._refuse_those_of_svc(parameters)
+        return super().__new__(cls)
+
+    @classmethod
+    def _refuse_those_of_svc(cls, parameters: Mapping[str, object]) -> None:
         for name in parameters.keys() & _OF_SVC.keys():
             raise TypeError(
                 f"{cls.__name__} has no parameter {name!r}, as SVC has: {_OF_SVC[name]} (see the "
                 "guide on migration)"
             )
-        return super().__new__(cls)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -83,6 +87,7 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters as in scikit-learn, also ``kernel__<name>`` of a kernel object."""
+        self._refuse_those_of_svc(params)
         require_kernel_object(params.get("kernel", self.kernel), params)
         return super().set_params(**params)
 

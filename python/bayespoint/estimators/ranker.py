@@ -78,11 +78,11 @@ class BayesPointRanker(Estimator):
         X : array-like or frame of shape (n_items, n_features)
             Items, compared or not; columns as for :class:`BayesPointClassifier`.
         y : array-like of shape (n_choices, k), k >= 2, or of shape (n_items,)
-            Choices: rows of `X` by their index, the preferred one before all others of its set;
-            smaller sets are filled up with -1, or shorter lists. `Blocks` or a collection of Dask
-            may hold arrays or frames of such rows, of one width; landmarks are used then. Or the
-            relevance of each item: of any two in a group that differ, the more relevant one is
-            preferred.
+            Choices: the number of the preferred row of `X` before those of all others of its set;
+            smaller sets are filled up with -1, or shorter lists. If `X` is a frame, strings are
+            names in its index. `Blocks` or a collection of Dask may hold arrays or frames of such
+            numbers, of one width; landmarks are used then. Or the relevance of each item: of any
+            two in a group that differ, the more relevant one is preferred.
         groups : array-like of shape (n_items,), default=None
             With relevance, the group of each item, such as its query. None: all are of one.
 
@@ -166,8 +166,8 @@ class BayesPointRanker(Estimator):
         ----------
         X : array-like of shape (n_items, n_features)
             Items.
-        pairs : array-like of int of shape (n_pairs, 2)
-            Rows of `X`, different ones in each pair.
+        pairs : array-like of shape (n_pairs, 2)
+            Rows of `X`, or names, as in `fit`; different ones in each pair.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class BayesPointRanker(Estimator):
             Probabilities of observing this: softness and label noise are included. They are means
             over the draws of the exact probability given each; `probability_best` is without noise.
         """
-        items = self._items(X)
+        items, pairs = self._items(X), choices.places(pairs, X, "pairs")
         if np.ndim(pairs) != 2 or np.shape(pairs)[1] != 2:
             raise ValueError(f"pairs must have shape (n_pairs, 2); got shape {np.shape(pairs)}")
         chosen = choices.read(pairs, len(items), name="pairs")
@@ -260,7 +260,8 @@ class BayesPointRanker(Estimator):
             Between 0 and 1; for relevance the concordance within groups.
         """
         mean = self.predict(X)
-        first, second, _ = choices.walls(choices.read(y, len(mean), groups))
+        rows = choices.read(choices.places(y, X), len(mean), groups)
+        first, second, _ = choices.walls(rows)
         return float((1 + np.sign(mean[first] - mean[second])).mean() / 2)
 
     def evidence(

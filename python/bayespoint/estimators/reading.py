@@ -174,6 +174,7 @@ def read_choices(
         m, largest, landmarks = chosen.summary.n_walls, chosen.summary.largest, True
         as_examples = chosen.examples
     else:
+        y = choices.places(y, X)
         rows = choices.read(y, n, groups, n_features=items.shape[1])
         sizes = (rows >= 0).sum(axis=1)
         m, largest = int((sizes - 1).sum()), int(sizes.max())

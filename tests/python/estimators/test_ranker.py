@@ -4,6 +4,7 @@ import io
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
@@ -42,6 +43,34 @@ def test_smaller_sets_are_filled_up_or_lists():
     np.testing.assert_array_equal(first, [3, 3, 4, 6, 7, 7])
     np.testing.assert_array_equal(second, [1, 2, 5, 1, 8, 9])
     np.testing.assert_array_equal(choice, [0, 0, 1, 2, 3, 3])
+
+
+def test_items_of_a_frame_may_be_named_by_its_index():
+    names = np.array([f"item {i}" for i in range(30)])
+    frame, pairs = pd.DataFrame(X, index=names), names[PAIRS]
+    model = BayesPointRanker(**GIVEN).fit(pd.DataFrame(X), PAIRS)
+    for y in (pairs, pairs.tolist(), pd.DataFrame(pairs, columns=["better", "other"])):
+        same(model, BayesPointRanker(**GIVEN).fit(frame, y))
+    assert model.score(frame, pairs) == model.score(X, PAIRS)
+    np.testing.assert_array_equal(
+        model.predict_proba(frame, pairs[:3]), model.predict_proba(X, PAIRS[:3])
+    )
+    lists = [[3, 1, 2], [4, 5], [6, 1]]
+    same(
+        BayesPointRanker(**GIVEN).fit(X, lists),
+        BayesPointRanker(**GIVEN).fit(frame, [[*names[row]] for row in lists]),
+    )
+    for table, y, text in (
+        (frame, [["item 1", "tea"]], "names in the index of a frame; got 'tea'"),
+        (X, pairs, "names in the index of a frame; got 'item 0'"),
+        (
+            frame.rename({"item 1": "item 0"}),
+            [["item 2", "item 3"]],
+            "X must have no name twice in its index",
+        ),
+    ):
+        with pytest.raises(ValueError, match=text):
+            BayesPointRanker(**GIVEN).fit(table, y)
 
 
 def test_relevance_makes_pairs_within_groups():

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
+from sklearn.model_selection import GridSearchCV
 
 from bayespoint import BayesPointClassifier, kernels
 from helpers import seed
@@ -226,6 +227,8 @@ def test_names_of_other_kernels_have_a_hint(name, hint):
 def test_parameters_of_svc_have_a_hint(name, hint):
     with pytest.raises(TypeError, match=f"no parameter '{name}', as SVC has: .*{hint}"):
         BayesPointClassifier(**{name: 1.0})
+    with pytest.raises(TypeError, match=hint):
+        GridSearchCV(BayesPointClassifier(), {name: [1.0]}).fit(X, Y)
 
 
 def test_their_bounds_and_fixed_parameters():
