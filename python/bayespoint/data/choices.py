@@ -44,9 +44,8 @@ def places(y: Any, X: Any, name: str = "y") -> Any:
 
     Names are strings; what holds none is returned as it is.
     """
-    if getattr(y, "ndim", 0) == 2:
-        y = np.asarray(y)
-        y = y if y.dtype.kind in "biuf" else y.tolist()
+    if getattr(y, "ndim", 0) == 2 and np.asarray(y).dtype.kind not in "biuf":
+        y = np.asarray(y).tolist()
     if not isinstance(y, Sequence) or not all(isinstance(row, (list, tuple)) for row in y):
         return y
     wanted = {item for row in y for item in row if isinstance(item, str)}
