@@ -120,8 +120,11 @@ class BayesPointClassifier(
         The models that are averaged, those of large weights first, and their weights.
     classes_, class_weight_ : ndarray of shape (n_classes,)
         Class labels, sorted (of two, the second is the positive one), and their weights.
-    feature_relevance_, feature_importances_ : FeatureRelevance, ndarray of shape (n_features,)
-        Posterior of the weights of the features, if the kernel has some, and its means.
+    feature_relevance_ : FeatureRelevance
+        Posterior of the weights of the features, if the kernel has some.
+    feature_importances_ : ndarray of shape (n_features,)
+        How much of the variance of the latent function each column brings, alone or with others:
+        total effects at training points, divided by their sum. Of dense vectors only.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Of one model with a linear kernel: the weights of the center, of standardized inputs.
     kernel_, softness_, label_noise_, calibration_, tuning_
@@ -311,8 +314,13 @@ class BayesPointClassifier(
 
     @property
     def feature_importances_(self) -> Floats:
-        """(n_features,) Means of `feature_relevance_`, for scikit-learn's selection of features."""
-        return self.feature_relevance_.mean
+        """(n_features,) Effects of the columns on the latent function, of sum 1."""
+        columns = getattr(self, "columns_", None)
+        groups = range(self.n_features_in_) if columns is None else columns.groups
+        importances = questions.feature_importances(self._mixture, groups)
+        if importances is None:
+            raise AttributeError("feature_importances_ needs a kernel of dense vectors")
+        return importances
 
     @property
     def coef_(self) -> Floats:

@@ -1,4 +1,4 @@
-"""Questions to a mixture: leave-one-out, sets of labels, intervals, queries, abstention."""
+"""Questions to a mixture: importances of features, leave-one-out, sets of labels, intervals, queries, abstention."""
 
 from __future__ import annotations
 
@@ -18,7 +18,33 @@ from bayespoint.posterior.calibration import LeftOut, warn_of
 from bayespoint.posterior.mixture import Mixture, observed
 
 _ROUNDING = 1e-12  # difference up to which probabilities count as equal
+_PAIRS, _FEWEST = 4000, 100  # of points for importances: of all groups, of one
 _VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
+
+
+def feature_importances(mixture: Mixture, groups: Sequence[int]) -> Floats | None:
+    """Return the total effect of each group of features on the latent function, with sum 1.
+
+    It is half the mean square change of the function at training points if the group has the values
+    of another point: Jansen, "Analysis of variance designs for model output", Computer Physics
+    Communications 117, 1999. None if inputs are no dense vectors.
+    """
+    rng, n_groups = np.random.default_rng(0), max(groups, default=0) + 1
+    total = np.zeros(n_groups)
+    for model, weight in zip(mixture.models, mixture.weights, strict=True):
+        inputs = model.basis.points
+        if not isinstance(inputs, np.ndarray) or inputs.ndim != 2:
+            return None
+        n = min(len(inputs), max(_FEWEST, _PAIRS // n_groups))
+        points, others = rng.permutation(inputs)[:n], rng.permutation(inputs)[:n]
+        values = model.draws.center_values(model.basis.kernel_values(points))
+        effects = np.empty(n_groups)
+        for k in range(n_groups):
+            changed = np.where(np.asarray(groups) == k, others, points)
+            change = model.draws.center_values(model.basis.kernel_values(changed)) - values
+            effects[k] = np.square(change).sum()
+        total += weight * effects / (effects.sum() or 1.0)
+    return total
 
 
 class LeftOutProba(NamedTuple):

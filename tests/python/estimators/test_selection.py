@@ -1,6 +1,7 @@
 """Which features matter: what scikit-learn's selection of features looks for."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel
@@ -25,8 +26,25 @@ def test_one_setting_has_weights_without_intervals():
     model = BayesPointClassifier(random_state=seed(0), n_models=1).fit(X, Y)
     assert set(model.feature_relevance_.ranking[:2]) == {0, 1}
     assert np.isnan(model.feature_relevance_.low).all()
-    np.testing.assert_array_equal(model.feature_importances_, model.feature_relevance_.mean)
-    assert (model.feature_importances_**2).mean() == pytest.approx(1.0)
+
+
+def test_importances_are_shares_of_the_variance():
+    model = BayesPointClassifier("linear", softness=1.0, random_state=seed(0)).fit(X, Y)
+    variances = model.coef_[0] ** 2 * model.X_fit_.var(axis=0)
+    np.testing.assert_allclose(model.feature_importances_, variances / variances.sum(), atol=0.05)
+    three = BayesPointClassifier(kernels.RBF(2.0), softness=0.3).fit(X[:, :3], Y)
+    assert three.feature_importances_[:2].min() > 4 * three.feature_importances_[2]
+
+
+def test_importances_are_of_columns():
+    level = RNG.choice(["a", "b", "c"], 150)
+    frame = pd.DataFrame(
+        {"noise": X[:, 2], "level": level, "x": np.where(X[:, 3] > 1, np.nan, X[:, 0])}
+    )
+    y = (X[:, 0] > 0) ^ (level == "a")
+    importances = BayesPointClassifier(random_state=seed(0)).fit(frame, y).feature_importances_
+    assert importances.sum() == pytest.approx(1.0)
+    assert importances[1:].min() > 5 * importances[0]
 
 
 @pytest.mark.parametrize("kind", ["two", "three", "sparse"])
@@ -43,6 +61,8 @@ def test_a_linear_kernel_has_coefficients(kind):
 
 
 def test_other_kernels_have_none():
-    model = BayesPointClassifier(kernels.RBF(1.0), softness=0.3).fit(X, Y)
+    model = BayesPointClassifier(kernels.RBF(1.0), softness=0.3).fit(sparse.csr_array(X), Y)
     for name in ("coef_", "feature_importances_", "feature_relevance_"):
         assert not hasattr(model, name)
+    given = BayesPointClassifier("precomputed", softness=0.3).fit(X @ X.T, Y)
+    assert not hasattr(given, "feature_importances_")
