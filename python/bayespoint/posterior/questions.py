@@ -1,4 +1,4 @@
-"""Questions to a mixture: importances of features, leave-one-out, sets of labels, intervals, queries, abstention."""
+"""Questions to a mixture: importances, leave-one-out, sets of labels, intervals, abstention."""
 
 from __future__ import annotations
 
