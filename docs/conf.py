@@ -88,6 +88,7 @@ html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = f"bayespoint {release}"
 html_static_path = ["_static"]
+html_extra_path = ["extra"]  # the billiard to play with
 html_css_files = ["site.css"]
 # Pages without pages below or beside them need no list of these.
 html_sidebars: dict[str, list[str]] = {"architecture": [], "faq": []}
