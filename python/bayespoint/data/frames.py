@@ -329,7 +329,7 @@ def _refuse_text(name: str, entries: Array) -> None:
     if mean > length:
         raise ValueError(
             f"column {name!r} of X must hold categories; it holds text, {len(distinct)} different "
-            f"strings of {mean:.0f} characters on average. Leave it out, name it in "
-            "categorical_features, or make numbers of it "
+            f"strings of {mean:.0f} characters on average. Leave it out, give it the type "
+            '"category", or make numbers of it '
             "before the classifier: make_pipeline(skrub.TableVectorizer(), BayesPointClassifier())"
         )

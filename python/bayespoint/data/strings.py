@@ -1,4 +1,4 @@
-"""Strings that are numbers or dates, as CSV files have them where one entry is neither."""
+"""Strings that are numbers or dates, as CSV files have them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,15 @@ _TOLD = 3  # strings that a warning shows
 # "007" is a code.
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?([eE][+-]?\d+)?")
 _DATE = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?(Z|[+-]\d\d:?\d\d)?"
+    r"(\d{4})([-/])(\d\d?)\2(\d\d?)"
+    r"(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?(?P<zone>Z|[+-]\d\d:?\d\d)?"
+)
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+# Dates that are not read: day and month may be meant in either order.
+_LIKE_DATE = re.compile(
+    rf"\d{{1,2}}([-/. ])(?:\d\d?|{_MONTH})\1\d{{4}}\b|\d\d?/\d\d?/\d\d\b|"
+    rf"\d{{4}}[-/]\d\d?[-/]\d\d?\b|{_MONTH}[- ](?:\d\d?[a-z]*,? )?\d{{4}}\b",
+    re.IGNORECASE,
 )
 
 
@@ -36,17 +45,18 @@ def _number(text: str) -> float | None:
 def _days(text: str, *, zoned: bool) -> float | None:
     """Return the days since 1970, in UTC with `zoned`; None for a string of the other sort."""
     match = _DATE.fullmatch(text.strip())
-    if match is None or (match[3] is not None) != zoned:
+    if match is None or (match["zone"] is not None) != zoned:
         return None
+    year, _, month, day, time, offset = match.groups()
     try:
-        moment = np.datetime64(f"{match[1]}T{match[2] or '00:00'}", "us")
+        moment = np.datetime64(f"{year}-{month:0>2}-{day:0>2}T{time or '00:00'}", "us")
     except ValueError:  # no such day or time
         return None
     days = float(moment.astype(np.int64)) / 8.64e10
-    if match[3] in (None, "Z"):
+    if offset in (None, "Z"):
         return days
-    ahead = (60 * int(match[3][1:3]) + int(match[3][-2:])) / 1440
-    return days - ahead if match[3][0] == "+" else days + ahead
+    ahead = (60 * int(offset[1:3]) + int(offset[-2:])) / 1440
+    return days - ahead if offset[0] == "+" else days + ahead
 
 
 def _local(text: str) -> float | None:
@@ -76,21 +86,35 @@ def recognized(values: Values) -> Values:
         return values
     for kind, zone, read in _WAYS:
         others = tuple(level for level in levels if read(level) is None)
-        enough = len(levels) - len(others) >= _LEAST
-        if enough and len(others) <= max(_OTHERS, _SHARE * len(levels)):
+        if _nearly_all(len(levels) - len(others), len(levels)):
             return _read(values, kind, zone, read, others)
     return values
 
 
+def _nearly_all(alike: int, different: int) -> bool:
+    """Return whether enough of the different strings are of one kind, and few are not."""
+    return alike >= _LEAST and different - alike <= max(_OTHERS, _SHARE * different)
+
+
 def read_as(values: Values, kind: Kind) -> Values:
-    """Return strings as numbers or dates, whatever they are; others are missing."""
+    """Return strings of new rows as numbers or dates; others are missing, with a warning."""
     levels = [level for level in dict.fromkeys(values.entries.tolist()) if level is not None]
     if not all(isinstance(level, str) for level in levels):
         return values
     ways = [way for way in _WAYS if way[0] == kind]
     unread = [tuple(level for level in levels if way[2](level) is None) for way in ways]
     best = int(np.argmin([len(others) for others in unread]))
+    if unread[best]:
+        warn(
+            f"column {values.name!r} of X holds strings that are no {kind}s, as those of fit "
+            f"were, and count as missing: {_shown(unread[best])}",
+            UserWarning,
+        )
     return _read(values, *ways[best], unread[best])
+
+
+def _shown(others: Sequence[str]) -> str:
+    return ", ".join(map(repr, others[:_TOLD]))
 
 
 def _read(
@@ -110,16 +134,18 @@ def warn_of(columns: Sequence[Values]) -> None:
     told = list[str]()
     for values in columns:
         if values.unread is not None:
-            shown = ", ".join(map(repr, values.unread[:_TOLD]))
-            more = f"; missing where it is {shown}" if shown else ""
+            more = f"; missing where it is {_shown(values.unread)}" if values.unread else ""
             told.append(f"column {values.name!r} ({values.kind}s{more})")
     if told:
         warn(
             f"X holds strings that are numbers or dates, and they are read as such: "
-            f"{', '.join(told)}. To keep them as categories, name them in categorical_features",
+            f"{', '.join(told)}. To keep them as categories, give them that type: "
+            'astype("category")',
             UserWarning,
         )
-    _warn_of_names(columns)
+    for values in columns:
+        if values.kind == "category" and values.is_text:
+            _warn_of_levels(values.name, [x for x in values.entries.tolist() if x is not None])
 
 
 def warn_of_blocks(columns: Sequence[Values]) -> None:
@@ -129,21 +155,26 @@ def warn_of_blocks(columns: Sequence[Values]) -> None:
             warn(
                 f"column {values.name!r} of X holds strings that are {other.kind}s, which in "
                 f"blocks are categories: make {other.kind}s of them (to_numeric, to_datetime), or "
-                "name the column in categorical_features",
+                'give them that type, astype("category")',
                 UserWarning,
             )
 
 
-def _warn_of_names(columns: Sequence[Values]) -> None:
+def _warn_of_levels(name: str, present: Sequence[Any]) -> None:
+    """Warn of strings that stay categories but look like dates, or are names of rows."""
+    levels = list(map(str, dict.fromkeys(present)))
     least, share = _NAMES
-    for values in columns:
-        if values.kind != "category" or not values.is_text:
-            continue
-        present = [entry for entry in values.entries.tolist() if entry is not None]
-        if (n := len(set(present))) > max(least, share * len(present)):
-            warn(
-                f"column {values.name!r} of X holds {n} different strings in {len(present)} rows: "
-                "as categories they tell nothing about other rows. Leave it out, or make numbers "
-                "or dates of it",
-                UserWarning,
-            )
+    dates = [level for level in levels if _LIKE_DATE.match(level.strip())]
+    if _nearly_all(len(dates), len(levels)):
+        warn(
+            f"column {name!r} of X holds strings such as {dates[0]!r}, which are taken as "
+            "categories: if they are dates, make dates of them (pandas.to_datetime)",
+            UserWarning,
+        )
+    elif (n := len(levels)) > max(least, share * len(present)):
+        warn(
+            f"column {name!r} of X holds {n} different strings in {len(present)} rows: "
+            "as categories they tell nothing about other rows. Leave it out, or make numbers "
+            "or dates of it",
+            UserWarning,
+        )

@@ -42,6 +42,7 @@ def kinds(strings):
         ([f"{k}.5" for k in range(12)], "number", 0.5),
         ([f" -{k}e-2" for k in range(1, 12)], "number", -0.01),
         ([f"2024-01-{k:02d}" for k in range(1, 13)], "date", 19723),
+        ([f"2024/1/{k}" for k in range(1, 13)], "date", 19723),
         ([f"2024-01-01 06:{k}:00.5" for k in range(10, 22)], "date", None),
         ([f"1970-01-01T06:{k}+0200" for k in range(10, 22)], "date", 250 / 1440),
         ([f"1970-01-01T06:{k}-02:30" for k in range(10, 22)], "date", 520 / 1440),
@@ -81,7 +82,9 @@ def test_numbers_and_dates_that_are_strings_are_as_good():
     np.testing.assert_allclose(few, p[:2], rtol=1e-9)
     lacking = pd.DataFrame({"x": [None, X[1]], "w": WHEN[:2]})
     unread = pd.DataFrame({"x": ["?", str(X[1])], "w": WHEN[:2]})
-    np.testing.assert_array_equal(model.predict_proba(unread), model.predict_proba(lacking))
+    with pytest.warns(UserWarning, match=r"'x' of X holds strings that are no numbers.*: '\?'"):
+        p = model.predict_proba(unread)
+    np.testing.assert_array_equal(p, model.predict_proba(lacking))
     asked = BayesPointClassifier(categorical_features=["x"], random_state=seed(0))
     asked.fit(pd.DataFrame({"x": strings["x"], "w": WHEN}), Y)
     assert [column.kind for column in asked.columns_.columns] == ["category", "date"]
@@ -96,6 +99,9 @@ def test_other_strings_are_told():
         UserWarning, match="column 'name' of X holds 60 different strings in 60 rows"
     ):
         fit(x=X, name=[f"row {k}" for k in range(N)])
+    for way in ("%d/%m/%Y", "%m/%d/%y", "%d.%m.%Y %H:%M", "%d-%b-%Y", "%B %d, %Y", "%Y-%m-%d %p"):
+        with pytest.warns(UserWarning, match="'w' of X holds strings such as .* if they are dates"):
+            assert fit(w=WHEN.dt.strftime(way)).columns_.columns[0].kind == "category"
 
 
 def test_blocks_tell_what_they_do_not_read():
