@@ -22,13 +22,13 @@ _TOLD = 3  # strings that a warning shows
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?([eE][+-]?\d+)?")
 _DATE = re.compile(
     r"(\d{4})([-/])(\d\d?)\2(\d\d?)"
-    r"(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?(?P<zone>Z|[+-]\d\d:?\d\d)?"
+    r"(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?))?(?P<zone>Z|[+-]\d\d:?\d\d)?"
 )
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 # Dates that are not read: day and month may be meant in either order.
 _LIKE_DATE = re.compile(
-    rf"\d{{1,2}}([-/. ])(?:\d\d?|{_MONTH})\1\d{{4}}\b|\d\d?/\d\d?/\d\d\b|"
-    rf"\d{{4}}[-/]\d\d?[-/]\d\d?\b|{_MONTH}[- ](?:\d\d?[a-z]*,? )?\d{{4}}\b",
+    rf"(?:\d\d?([-/. ])(?:\d\d?|{_MONTH})\1\d{{4}}|\d\d?/\d\d?/\d\d|"
+    rf"\d{{4}}[-/]\d\d?[-/]\d\d?|{_MONTH}[- ](?:\d\d?[a-z]*,? )?\d{{4}})(?!\d)",
     re.IGNORECASE,
 )
 

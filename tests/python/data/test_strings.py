@@ -43,7 +43,7 @@ def kinds(strings):
         ([f" -{k}e-2" for k in range(1, 12)], "number", -0.01),
         ([f"2024-01-{k:02d}" for k in range(1, 13)], "date", 19723),
         ([f"2024/1/{k}" for k in range(1, 13)], "date", 19723),
-        ([f"2024-01-01 06:{k}:00.5" for k in range(10, 22)], "date", None),
+        ([f"2024-01-01 06:{k}:00.500000000" for k in range(10, 22)], "date", None),
         ([f"1970-01-01T06:{k}+0200" for k in range(10, 22)], "date", 250 / 1440),
         ([f"1970-01-01T06:{k}-02:30" for k in range(10, 22)], "date", 520 / 1440),
         ([f"{k:03d}" for k in range(12)], "category", None),  # codes
