@@ -25,10 +25,11 @@ _DATE = re.compile(
     r"(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?))?(?P<zone>Z|[+-]\d\d:?\d\d)?"
 )
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-# Dates that are not read: day and month may be meant in either order.
-_LIKE_DATE = re.compile(
+# What is not read: day and month may be meant in either order, a comma may divide thousands.
+_ALIKE = re.compile(
     rf"(?:\d\d?([-/. ])(?:\d\d?|{_MONTH})\1\d{{4}}|\d\d?/\d\d?/\d\d|"
-    rf"\d{{4}}[-/]\d\d?[-/]\d\d?|{_MONTH}[- ](?:\d\d?[a-z]*,? )?\d{{4}})(?!\d)",
+    rf"\d{{4}}[-/]\d\d?[-/]\d\d?|{_MONTH}[- ](?:\d\d?[a-z]*,? )?\d{{4}})(?!\d)|"
+    r"(?=.*[,%$€£])[-+$€£ ]*\d+(?:[.,]\d+)*[%$€£ ]*$",
     re.IGNORECASE,
 )
 
@@ -161,14 +162,14 @@ def warn_of_blocks(columns: Sequence[Values]) -> None:
 
 
 def _warn_of_levels(name: str, present: Sequence[Any]) -> None:
-    """Warn of strings that stay categories but look like dates, or are names of rows."""
+    """Warn of strings that stay categories but look like dates or numbers, or name rows."""
     levels = list(map(str, dict.fromkeys(present)))
     least, share = _NAMES
-    dates = [level for level in levels if _LIKE_DATE.match(level.strip())]
-    if _nearly_all(len(dates), len(levels)):
+    alike = [level for level in levels if _ALIKE.match(level.strip())]
+    if _nearly_all(len(alike), len(levels)):
         warn(
-            f"column {name!r} of X holds strings such as {dates[0]!r}, which are taken as "
-            "categories: if they are dates, make dates of them (pandas.to_datetime)",
+            f"column {name!r} of X holds strings such as {alike[0]!r}, which are taken as "
+            "categories: if they are dates or numbers, convert them (pandas.to_datetime)",
             UserWarning,
         )
     elif (n := len(levels)) > max(least, share * len(present)):

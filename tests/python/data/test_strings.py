@@ -99,7 +99,8 @@ def test_other_strings_are_told():
         UserWarning, match="column 'name' of X holds 60 different strings in 60 rows"
     ):
         fit(x=X, name=[f"row {k}" for k in range(N)])
-    for way in ("%d/%m/%Y", "%m/%d/%y", "%d.%m.%Y %H:%M", "%d-%b-%Y", "%B %d, %Y", "%Y-%m-%d %p"):
+    ways = ["%d/%m/%Y", "%m/%d/%y", "%d.%m.%Y %H:%M", "%d-%b-%Y", "%B %d, %Y", "%F %p", "%S,%M%%"]
+    for way in ways:
         with pytest.warns(UserWarning, match="'w' of X holds strings such as .* if they are dates"):
             assert fit(w=WHEN.dt.strftime(way)).columns_.columns[0].kind == "category"
 
