@@ -108,7 +108,7 @@ def validate_data(
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise
         # NumPy's message about input that is not an array of numbers.
-        names = "X and y must be arrays" if has_labels else "X must be an array"
+        names = "X and y must be arrays or frames" if has_labels else "X must be an array or frame"
         raise validation.named(error, f"{names} of examples") from error
 
 
