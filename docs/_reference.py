@@ -72,6 +72,7 @@ GUIDE = {
     "bayespoint.papers.centers": ("theory",),
     "bayespoint.papers.displays": ("guide/plots",),
     "bayespoint.papers.dynamics": ("guide/version-space", "theory"),
+    "bayespoint.papers.machine": ("kernel-billiard", "bayesian-learning"),
     "bayespoint.papers.max_margin": ("guide/migration",),
     "bayespoint.papers.onion": ("guide/version-space",),
     "bayespoint.papers.reweighting": ("guide/version-space",),

@@ -18,6 +18,7 @@ from bayespoint.papers import bounds, learning_curves, planar, soft_boundary
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
 from bayespoint.papers.centers import closest_to_vote
 from bayespoint.papers.dynamics import Chord, Flipper, Scattered
+from bayespoint.papers.machine import BayesPointMachine
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import onion
 from bayespoint.papers.perceptron import KernelPerceptron
@@ -168,6 +169,7 @@ ESTIMATORS = {
     BayesPointClassifier: "BayesPointClassifier",
     BayesPointOrdinalClassifier: "BayesPointOrdinalClassifier",
     BayesPointRanker: "BayesPointRanker",
+    BayesPointMachine: "papers.machine.BayesPointMachine",
     MaxMarginClassifier: "papers.max_margin.MaxMarginClassifier",
     KernelPerceptron: "papers.perceptron.KernelPerceptron",
     AveragedPerceptron: "papers.averaged.AveragedPerceptron",
@@ -274,6 +276,14 @@ def of_fits():
         (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
         (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
         (AveragedPerceptron, {"softness": 0.1, "n_perceptrons": 3, "random_state": 0}),
+        (
+            BayesPointMachine,
+            {"motion": "flipper", "softness": 0.1, "tau_max": 1e3, "N_max": 20, "random_state": 0},
+        ),
+        (
+            BayesPointMachine,
+            {"motion": "geodesic", "TOL": 0.5, "errors": np.ones((2, 2)), "N_max": 9},
+        ),
         (VotedPerceptron, {"fit_intercept": False, "max_epochs": 5}),
     ):
         own, data = ESTIMATORS[kind], {"X": X, "y": Y} | settings
@@ -305,7 +315,7 @@ def of_models():
             yield of_model("predict", None, kind, X=NEW)
         if not issubclass(kind, BayesPointClassifier | BayesPointRanker):
             yield of_model("margins", finite, kind, X=X, y=Y)
-    for kind in (MaxMarginClassifier, KernelPerceptron, AveragedPerceptron):
+    for kind in (BayesPointMachine, MaxMarginClassifier, KernelPerceptron, AveragedPerceptron):
         yield of_model("risk_bounds", None, kind, delta=0.1)
     of_center = [of_the_center(functools.partial(fitted, kernel=kernel)) for kernel in GROWING]
     for kernel, check in zip((RBF, *GROWING), (finite, *of_center), strict=True):

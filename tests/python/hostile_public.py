@@ -16,6 +16,7 @@ MODULES = (
     "papers.dynamics",
     "papers.elongated",
     "papers.learning_curves",
+    "papers.machine",
     "papers.max_margin",
     "papers.onion",
     "papers.perceptron",

@@ -16,6 +16,7 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 `elongated`         a toy problem whose version space may be long and thin
 `learning_curves`   the theory of a perceptron that learns from random examples
 `light_trap`        the light trap of Ruján and Marchand
+`machine`           the papers' Bayes point machine, by their own billiards, with fit and predict
 `onion`             the layers of weight vectors with some training errors
 `reweighting`       the center of another density, from weighted draws
 `primal`            Rosenblatt's perceptron, and gradient descent on the hinge loss

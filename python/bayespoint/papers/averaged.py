@@ -15,12 +15,10 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.engine.problem import Problem
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.papers import compiled
-from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.compiled import PerceptronSettings
 from bayespoint.papers.linear import KernelClassifier, LinearClassifier
 from bayespoint.papers.perceptron import warn_of_mistakes
 from bayespoint.papers.rollback import roll_back_on_error
-from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -113,10 +111,6 @@ class AveragedPerceptron(LinearClassifier):
         self.norm_ = _lengths(dual_coef, problems[0])
         warn_of_mistakes(int((self.separating_ < 1).sum()), settings.max_epochs)
         return self
-
-    def _learned(self, space: VersionSpace, k: int) -> Learned:
-        """Return the weight vector, which is not that of one perceptron."""
-        return Learned(self.dual_coef_[k], self.rule)
 
 
 class VotedPerceptron(KernelClassifier):

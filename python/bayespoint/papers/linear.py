@@ -273,10 +273,9 @@ class LinearClassifier(KernelClassifier):
         tables = []
         for k, problem in enumerate(self._over(matrix)):
             space = VersionSpace.over(problem)
-            learned = Learned(self.dual_coef_[k], self.rule)
             table = bounds_of(
                 space,
-                learned if refusal else self._learned(space, k),
+                (LinearClassifier if refusal else type(self))._learned(self, space, k),
                 delta,
                 candidates,
                 refusal=refusal,
@@ -290,7 +289,7 @@ class LinearClassifier(KernelClassifier):
 
     def _learned(self, space: VersionSpace, k: int) -> Learned:
         """Return the weight vector of the k-th binary problem, and how it was found."""
-        raise NotImplementedError
+        return Learned(self.dual_coef_[k], self.rule)
 
     def _keep(self, dual_coef: Floats, intercept: Floats) -> None:
         self.dual_coef_, self.intercept_ = dual_coef, intercept

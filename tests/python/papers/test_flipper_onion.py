@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayespoint import VersionSpace
-from bayespoint.papers.experiments.flipper_onion import flipper_onion
+from bayespoint.papers.onion.straight import flipper_onion
 from helpers import cone, seed
 
 
@@ -25,7 +25,7 @@ def literal(X, y, start, n_flights, rng, size):
     """Fly one ball by Algorithm 18.1 with vectors, and sum the arcs of each layer."""
     m = len(y)
     lengths = np.linalg.norm(X, axis=1)
-    centers, weights, escapes = {}, {}, 0
+    centers, weights = {}, {}
 
     def launch():
         return unit((rng.standard_normal((1, m))[0] / lengths) @ X)
@@ -52,43 +52,40 @@ def literal(X, y, start, n_flights, rng, size):
             normal = unit(X[plane])
             way = way - 2 * (way @ normal) * normal
         else:
-            escapes += 1
             place, way = centers[0, 0] if centers else place, launch()
-    return centers, weights, escapes
+    return centers, weights
 
 
 @pytest.mark.parametrize("index", range(3))
 def test_against_a_literal_version(index):
     x, y = cone(m=12, r=4, seed=seed(900 + index))
-    y = y.astype(float)
-    start = VersionSpace(x @ x.T, y).max_margin().dual_coef
+    space = VersionSpace(x @ x.T, y)
     size, flights = 3, 60
+    start, rng = space.max_margin().dual_coef, np.random.default_rng(seed(index))
+    centers, weights = literal(x, y.astype(float), start, flights, rng, size)
     rng = np.random.default_rng(seed(index))
-    centers, weights, escapes = literal(x, y, start, flights, rng, size)
-    rng = np.random.default_rng(seed(index))
-    found = flipper_onion(x @ x.T, y, start[None], flights, rng, size=size)
-    assert found.escapes == escapes
-    assert found.bounces == flights - escapes
+    found = flipper_onion(space, flights, rng, max_errors=(size - 1, size - 1))
+    assert np.isnan(found.center_error).all()
     for layer in np.ndindex(size, size):
+        assert found.path_length[layer] == pytest.approx(weights.get(layer, 0.0), abs=1e-6)
         if layer in centers:
-            assert found.weights[0][layer] == pytest.approx(weights[layer], abs=1e-6)
-            vector = found.centers[0][layer] @ x
-            np.testing.assert_allclose(vector, centers[layer], atol=1e-5)
-            np.testing.assert_allclose(unit(found.merged()[layer] @ x), unit(vector), atol=1e-9)
+            np.testing.assert_allclose(found.center(*layer) @ x, centers[layer], atol=1e-5)
         else:
-            assert np.isnan(found.centers[0][layer]).all()
-            assert found.weights[0][layer] == 0
-            assert np.isnan(found.merged()[layer]).all()
+            assert not found.has_center[layer]
 
 
-def test_examples_left_out_are_no_walls():
+def test_balls_are_averaged_by_their_paths():
+    """One error of either label: the same flights in a table of another shape."""
     x, y = cone(m=20, r=5, seed=seed(920))
-    known = np.ones((3, 20), dtype=bool)
-    known[:, [1, 4]] = False
-    start = np.zeros((3, 20))
-    space = VersionSpace(x[known[0]] @ x[known[0]].T, y[known[0]])
-    start[:, known[0]] = space.max_margin().dual_coef
-    rng = np.random.default_rng(seed(920))
-    found = flipper_onion(x @ x.T, y.astype(float), start, 300, rng, size=2, known=known)
-    assert (found.centers[:, 0, 0][:, [1, 4]] == 0).all()
-    assert space.contains(found.merged()[0, 0][known[0]])
+    tables = [
+        flipper_onion(
+            VersionSpace(x @ x.T, y), 300, np.random.default_rng(1), max_errors=shape, n_balls=3
+        )
+        for shape in ((1, 1), (0, 1))
+    ]
+    np.testing.assert_array_equal(tables[0].centers[:1], tables[1].centers)
+    assert ((tables[0].center_error > 0) & (tables[0].center_norm < 1)).all()
+    sums = (tables[0].path_length * tables[0].center_norm)[..., None] * tables[0].centers
+    both = sums[0, 1] + sums[1, 0]
+    ones = tables[0].combine([[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_allclose(unit(ones @ x), unit(both @ x), atol=1e-9)

@@ -1,29 +1,20 @@
-"""The verdicts of the sonar experiments, from made-up rows, and the choice of a layer."""
+"""The choice of a layer by leaving out."""
 
 import numpy as np
 
-from bayespoint import VersionSpace
-from bayespoint.papers.experiments.sonar import (
-    Sonar,
-    choose_layer,
-)
+from bayespoint.papers.experiments.sonar import choose_layer
+from bayespoint.papers.machine import BayesPointMachine
 from helpers import cone, seed
 
 
 def test_choice_of_a_layer():
     x, y = cone(m=43, r=4, seed=seed(930))
-    gram = x @ x.T
-    here = Sonar(VersionSpace(gram, y), gram, y.astype(float), gram, y.astype(float))
     candidates = np.ones((2, 2), dtype=bool)
-    chosen = choose_layer(here, 200, np.random.default_rng(seed(930)), candidates)
+    machine = BayesPointMachine(
+        "precomputed", motion="flipper", N_max=200, errors=candidates, random_state=seed(930)
+    )
+    chosen = choose_layer(x @ x.T, y, machine, candidates)
     candidates[chosen] = False
-    other = choose_layer(here, 200, np.random.default_rng(seed(930)), candidates)
+    other = choose_layer(x @ x.T, y, machine, candidates)
     assert other != chosen
     assert candidates[other]
-
-
-def test_errors_by_class():
-    gram, y = np.eye(3), np.array([-1.0, 1.0, 1.0])
-    here = Sonar(VersionSpace(gram, y), gram, y, gram, y)
-    found = here.errors(np.array([[1.0, 1.0, -1.0], [-1.0, 1.0, 1.0], [np.nan, 0.0, 0.0]]))
-    np.testing.assert_array_equal(found, [[1, 1], [0, 0], [np.nan, np.nan]])

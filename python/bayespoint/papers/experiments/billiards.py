@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from bayespoint import BilliardResult, SampleOptions, VersionSpace
-from bayespoint.papers import dynamics
-from bayespoint.papers.dynamics import Chord, Flight, Flipper
 from bayespoint.papers.rollback import without_warnings
 
 
@@ -19,20 +17,5 @@ def fly(
         options=SampleOptions(max_bounces=bounces, **options),
         n_trajectories=balls,
         n_draws=draws,
-        random_state=seed,
-    )
-
-
-@without_warnings()
-def fly_straight(
-    space: VersionSpace, motion: Chord | Flipper, bounces: int, seed: int, *, balls: int = 4
-) -> Flight:
-    """Let balls make so many bounces each with a motion of the papers."""
-    return dynamics.sample(
-        space,
-        motion,
-        options=SampleOptions(max_bounces=bounces),
-        n_trajectories=balls,
-        n_draws=1,
         random_state=seed,
     )

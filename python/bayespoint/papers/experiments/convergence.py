@@ -12,8 +12,8 @@ from bayespoint import BilliardResult, VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.papers import bounds
 from bayespoint.papers.displays import sphere
-from bayespoint.papers.dynamics import Chord, Flipper
-from bayespoint.papers.experiments.billiards import fly, fly_straight
+from bayespoint.papers.experiments import sets
+from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below
 from bayespoint.papers.experiments.framework import (
     SPLITS,
@@ -32,7 +32,6 @@ DYNAMICS: dict[str, tuple[str, str]] = {
     "chord": ("chord (Herbrich et al.)", "#D55E00"),
     "flipper": ("flipper (Ruján and Marchand)", "#009E73"),
 }
-STRAIGHT: dict[str, Chord | Flipper] = {"chord": Chord(), "flipper": Flipper()}
 MARKERS = dict(zip(DYNAMICS, "osD^", strict=True))
 BOUNCES = (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 QUICK_BOUNCES = (300, 10_000)
@@ -89,8 +88,9 @@ def _deviation(
     Also the run, and the share of its flights that escaped.
     """
     seed, bounces = settings.seed_of(unit["run"], unit["asked"], run), unit["asked"]
-    if unit["dynamics"] in STRAIGHT:
-        flight = fly_straight(space, STRAIGHT[unit["dynamics"]], bounces, seed, balls=1)
+    if unit["dynamics"] in ("chord", "flipper"):
+        machine = sets.BILLIARD(motion=unit["dynamics"], N_max=bounces, random_state=seed)
+        [flight] = machine.fit(space.gram, space.y).runs_
         found, escapes = flight.run, flight.escape_fraction if flight.escapes.any() else 0.0
     else:
         refresh = "auto" if unit["dynamics"] == "geodesic" else None

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayespoint import datasets
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats
 from bayespoint.papers import data
+from bayespoint.papers.machine import BayesPointMachine
+from bayespoint.papers.max_margin import MaxMarginClassifier
+from bayespoint.papers.rollback import without_warnings
 
+BILLIARD = partial(BayesPointMachine, "precomputed", softness=0.0)
+MARGIN = partial(MaxMarginClassifier, "precomputed", C=math.inf)
+"""The machines that the papers compare, with hard walls."""
 LAMBDAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 """Values of the softness."""
 
@@ -93,3 +102,16 @@ def standardize(X_train: Floats, X_test: Floats) -> tuple[Floats, Floats]:
 def error(K: Floats, dual_coef: Floats, y: Floats) -> float:
     """Return the share of wrong signs, 0 counting as negative."""
     return float(np.mean(np.where(K @ dual_coef > 0, 1, -1) != y))
+
+
+@without_warnings()  # rows record how far a machine came
+def wrong(machine: Any, K: Array, K_test: Array, y: Array, y_test: Array) -> NDArray[np.bool_]:
+    """Fit a machine to kernel values, and return which test examples it takes for others."""
+    return np.asarray(machine.fit(K, y).predict(K_test) != y_test)
+
+
+def angle(K: Floats, *machines: Any) -> float:
+    """Return the angle between the weight vectors of two machines, in radians."""
+    a, b = (machine.dual_coef_[0] for machine in machines)
+    apart = a / np.sqrt(a @ K @ a) - b / np.sqrt(b @ K @ b)
+    return 2 * math.asin(min(1.0, math.sqrt(max(0.0, float(apart @ K @ apart))) / 2))

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint import VersionSpace, kernels
+from bayespoint import kernels
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import curve
 from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
 from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
@@ -38,24 +37,25 @@ def _measure(unit: Row, settings: Settings) -> Row:
     else:
         X, X_test, y, y_test = sets.split("thyroid", seed)
         kernel = kernels.RBF(sets.SETS["thyroid"].sigma)
-    K = kernel(X)
-    space = VersionSpace(K, y, softness=unit["softness"])
+    K, softness = kernel(X), unit["softness"]
     bounces = QUICK_BOUNCES if settings.quick else BOUNCES[unit["problem"]]
-    found = fly(space, bounces, seed)
-    svm = space.max_margin().dual_coef
-    # From the difference, because the cosine of a small angle has no digits of it.
-    apart = svm - found.center
-    squared = apart @ (K @ apart + unit["softness"] * apart)
+    machines = {
+        "svm": sets.MARGIN(fit_intercept=False, softness=softness),
+        "bpm": sets.BILLIARD(
+            motion="geodesic", softness=softness, N_max=bounces, n_balls=4, random_state=seed
+        ),
+    }
     pairs = np.triu_indices(len(y), 1)
-    squares = (np.add.outer(K.diagonal(), K.diagonal()) - 2 * K)[pairs] + 2 * unit["softness"]
-    K_test = kernel(X_test, X)
+    squares = (np.add.outer(K.diagonal(), K.diagonal()) - 2 * K)[pairs] + 2 * softness
+    matrices = K, kernel(X_test, X), y, y_test
+    errors = {key: sets.wrong(machine, *matrices).mean() for key, machine in machines.items()}
+    [run] = machines["bpm"].runs_
     return {
-        "svm": sets.error(K_test, svm, y_test),
-        "bpm": sets.error(K_test, found.center, y_test),
-        "angle": 2 * float(np.arcsin(min(1.0, np.sqrt(max(0.0, squared)) / 2))),
+        **errors,
+        "angle": sets.angle(K + softness * np.eye(len(y)), *machines.values()),
         "distances": np.sqrt(max(0.0, squares.min()) / squares.max()),
-        "center_error": found.center_error,
-        "drift": found.drift,
+        "center_error": run.center_error,
+        "drift": run.drift,
     }
 
 

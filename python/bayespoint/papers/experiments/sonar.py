@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayespoint import VersionSpace, kernels
 from bayespoint.papers.data import load_sonar_split
-from bayespoint.papers.dynamics import Flight, Flipper
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.billiards import fly_straight
 from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks
-from bayespoint.papers.experiments.flipper_onion import flipper_onion
 from bayespoint.papers.experiments.framework import (
     SPLITS,
     Experiment,
@@ -24,6 +22,7 @@ from bayespoint.papers.experiments.framework import (
 )
 from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
 from bayespoint.papers.light_trap import light_trap
+from bayespoint.papers.machine import BayesPointMachine
 from bayespoint.papers.onion import onion
 from bayespoint.papers.rollback import without_warnings
 
@@ -66,57 +65,47 @@ GIVEN_UP = 1000 * 104
 class Sonar(NamedTuple):
     """The sonar problem for one kernel."""
 
-    space: VersionSpace
-    """Version space of the training examples."""
-
-    gram: Any
-    """(104, 104) Kernel values of the training examples, with the threshold."""
-
-    y: Any
-    """(104,) Their labels."""
+    K: Any
+    """(104, 104) Kernel values of the training examples."""
 
     K_test: Any
-    """(104, 104) Kernel values of test and training examples, with the threshold."""
+    """(104, 104) Kernel values of test and training examples."""
+
+    y: Any
+    """(104,) Labels of the training examples."""
 
     y_test: Any
     """(104,) Labels of the test examples."""
 
-    def errors(self, dual_coef: Any) -> Any:
-        """Return errors on negative and on positive test examples, (..., 2); NaN for NaN."""
-        values = dual_coef @ self.K_test.T
-        wrong = (values > 0) != (self.y_test > 0)
-        counts = np.stack([wrong[..., self.y_test < 0].sum(axis=-1),
-                           wrong[..., self.y_test > 0].sum(axis=-1)], axis=-1)  # fmt: skip
-        return np.where(np.isnan(values).any(axis=-1)[..., None], np.nan, counts)
-
-    def total(self, dual_coef: Any) -> float:
-        """Return the errors on all test examples."""
-        return float(self.errors(dual_coef).sum())
+    @property
+    def space(self) -> VersionSpace:
+        """The version space of the training examples."""
+        return VersionSpace(self.K, self.y, offset=THRESHOLD)
 
 
-def problem(sigma: float, features: str = "standardized", threshold: float = THRESHOLD) -> Sonar:
+def problem(sigma: float, features: str = "standardized") -> Sonar:
     """Return the sonar problem for one kernel."""
     X, X_test, y, y_test = load_sonar_split()
     if features == "standardized":
         X, X_test = sets.standardize(X, X_test)
     kernel = kernels.RBF(sigma)
-    gram = kernel(X, X)
-    space = VersionSpace(gram, y, offset=threshold)
-    return Sonar(space, gram + threshold, y, kernel(X_test, X) + threshold, y_test)
+    return Sonar(kernel(X, X), kernel(X_test, X), y, y_test)
+
+
+def _bounces(settings: Settings) -> int:
+    return QUICK_BOUNCES if settings.quick else BOUNCES
 
 
 def _flights(settings: Settings) -> int:
     """Return the flights of each of the balls of a straight-ray onion."""
-    return (QUICK_BOUNCES if settings.quick else BOUNCES) // BALLS
+    return _bounces(settings) // BALLS
 
 
 def _size(settings: Settings) -> int:
     return 3 if settings.quick else 6
 
 
-def _flipper(of: Sonar, settings: Settings, seed: int) -> Flight:
-    bounces = QUICK_BOUNCES if settings.quick else BOUNCES
-    return fly_straight(of.space, Flipper(), bounces, seed, balls=BALLS)
+_FLIPPER = partial(sets.BILLIARD, motion="flipper", threshold=True, n_balls=BALLS)
 
 
 # --- Table 18.1 ---
@@ -129,20 +118,12 @@ def _table_measure(unit: Row, settings: Settings) -> Row:
     here = problem(SIGMA)
     seed = settings.seed_of(unit["run"])
     size = _size(settings)
-    margin = here.space.max_margin().dual_coef
-    straight = flipper_onion(
-        here.gram,
-        here.y,
-        np.tile(margin, (BALLS, 1)),
-        _flights(settings),
-        np.random.default_rng(seed),
-        size=size,
-    )
-    tables = {"straight": straight.merged()}
-    flipper = _flipper(here, settings, seed)
+    straight = _FLIPPER(N_max=_flights(settings), errors=np.ones((size, size)), random_state=seed)
+    flipper = _FLIPPER(N_max=_bounces(settings), random_state=seed)
+    tables = {"straight": straight.fit(here.K, here.y).runs_[0]}
     with without_warnings():  # "center_error" records it
         for method in ("projected", "exact"):
-            table = onion(
+            tables[method] = onion(
                 here.space,
                 (size - 1, size - 1),
                 method=method,
@@ -150,14 +131,13 @@ def _table_measure(unit: Row, settings: Settings) -> Row:
                 max_length=200.0 if settings.quick else 5e3,
                 random_state=seed,
             )
-            tables[method] = table.centers
     found: Row = {
-        "svm": here.total(margin),
-        "flipper": here.total(flipper.run.center),
-        "center_error": np.nanmax(table.center_error),
+        "svm": sets.wrong(sets.MARGIN(), *here).sum(),
+        "flipper": sets.wrong(flipper, *here).sum(),
+        "center_error": np.nanmax(tables["exact"].center_error),
     }
-    for method, centers in tables.items():
-        errors = here.errors(centers)
+    for method, table in tables.items():
+        errors = table.test_errors(here.K_test, here.y_test, by_class=True)
         for a, b in np.ndindex(size, size):
             for k, name in enumerate(("neg", "pos")):
                 found[f"{method}_{name}_{a}_{b}"] = errors[a, b, k]
@@ -268,53 +248,47 @@ def _sweep_units(settings: Settings) -> list[Row]:
 def _sweep_measure(unit: Row, settings: Settings) -> Row:
     sigma, features = unit["sigma"], unit["features"]
     here = problem(sigma, features)
-    bare = problem(sigma, features, 0.0)
     key = round(1000 * sigma), unit["run"], list(SIGMAS).index(features)
+    seeds = settings.seed_of(*key), settings.seed_of(*key, 1)
     size, flights = _size(settings), _flights(settings) // 4
-    margin = here.space.max_margin().dual_coef
-    flipper = _flipper(here, settings, settings.seed_of(*key))
-    starts = np.tile(margin, (BALLS, 1))
-    rng = np.random.default_rng(settings.seed_of(*key, 1))
-    straight = flipper_onion(here.gram, here.y, starts, flights, rng, size=size)
-    errors = here.errors(straight.merged()).sum(axis=-1)
-    layer = choose_layer(here, flights * BALLS // OUT, rng, ~np.isnan(errors))
-    launches = int(flipper.escapes.sum()) + BALLS
+    machines = {
+        "svm": sets.MARGIN(),
+        "svm_bare": sets.MARGIN(fit_intercept=False),
+        "flipper": _FLIPPER(N_max=_bounces(settings), random_state=seeds[0]),
+    }
+    totals = {name: float(sets.wrong(machine, *here).sum()) for name, machine in machines.items()}
+    straight = _FLIPPER(N_max=flights, errors=np.ones((size, size)), random_state=seeds[1])
+    errors = straight.fit(here.K, here.y).runs_[0].test_errors(here.K_test, here.y_test)
+    straight.set_params(N_max=flights * BALLS // OUT, n_balls=1)
+    layer = choose_layer(here.K, here.y, straight, ~np.isnan(errors))
+    [flight] = machines["flipper"].runs_
+    launches = int(flight.escapes.sum()) + BALLS
     return {
-        "svm": here.total(margin),
-        "svm_bare": bare.total(bare.space.max_margin().dual_coef),
-        "flipper": here.total(flipper.run.center),
+        **totals,
         "best_layer": np.nanmin(errors),
         "chosen_layer": errors[layer],
         "layer": f"-{layer[0]} +{layer[1]}",
-        "escapes": flipper.escape_fraction,
-        "bounces": int(flipper.run.bounces.sum()) / launches,
-        "path": BALLS * float(flipper.run.length) / launches,
+        "escapes": flight.escape_fraction,
+        "bounces": int(flight.run.bounces.sum()) / launches,
+        "path": BALLS * float(flight.run.length) / launches,
     }
 
 
-def choose_layer(
-    of: Sonar, n_flights: int, rng: np.random.Generator, candidates: Any
-) -> tuple[int, int]:
+def choose_layer(K: Any, y: Any, machine: BayesPointMachine, candidates: Any) -> tuple[int, int]:
     """Return the layer with the fewest errors on examples left out, ten at a time.
 
-    Ties go to the layer with the fewest training errors. Only `candidates`, a square table, that
-    have a center in every run are considered.
+    Ties go to the layer with the fewest training errors. Only `candidates`, a table, that have a
+    center in every run of the machine are considered.
     """
-    m, size = len(of.y), len(candidates)
-    left_out = rng.permutation(m)[: m - m % OUT].reshape(-1, OUT)
-    known = np.ones((len(left_out), m), dtype=bool)
-    np.put_along_axis(known, left_out, False, axis=1)
-    starts = np.zeros(known.shape)
-    for start, those in zip(starts, known, strict=True):
-        space = VersionSpace(of.gram[np.ix_(those, those)], of.y[those])
-        start[those] = space.max_margin().dual_coef
-    straight = flipper_onion(of.gram, of.y, starts, n_flights, rng, size=size, known=known)
+    m = len(y)
     errors = np.where(candidates, 0.0, np.inf)
-    for centers, out in zip(straight.centers, left_out, strict=True):
-        values = centers @ of.gram[:, out]
-        wrong = ((values > 0) != (of.y[out] > 0)).sum(axis=-1)
-        errors += np.where(np.isnan(values).any(axis=-1), np.inf, wrong)
-    a, b = min(np.ndindex(size, size), key=lambda layer: (errors[layer], sum(layer), layer))
+    order = np.random.default_rng(machine.random_state).permutation(m)
+    for out in order[: m - m % OUT].reshape(-1, OUT):
+        known = np.setdiff1d(order, out)
+        [table] = machine.fit(K[np.ix_(known, known)], y[known]).runs_
+        wrong = table.test_errors(K[np.ix_(out, known)], y[out])
+        errors += np.where(np.isnan(wrong), np.inf, wrong)
+    a, b = min(np.ndindex(errors.shape), key=lambda layer: (errors[layer], sum(layer), layer))
     return a, b
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from bayespoint import InfeasibleError, VersionSpace, kernels
+from bayespoint import InfeasibleError, kernels
 from bayespoint.base.validation import Floats
 from bayespoint.papers.averaged import AveragedPerceptron
-from bayespoint.papers.dynamics import Chord
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
 from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
-from bayespoint.papers.rollback import without_warnings
 
 # Error in percent and standard error of the SVM and of the BPM, and 1 minus the p-value.
 PRINTED = {
@@ -32,6 +28,8 @@ BOUNCES, QUICK_BOUNCES = 400_000, 20_000
 CHORD_BOUNCES = (300, 1_000, 3_000, 10_000)
 SHORT = 1_000
 """The length of the paper's billiard for which p is given."""
+_CHORDS = [f"chord_{asked}" for asked in CHORD_BOUNCES]
+_SHORT = f"chord_{SHORT}"
 PERCEPTRONS, QUICK_PERCEPTRONS, PASSES = 100, 10, 1_000
 SIXTY_PERCENT = {"waveform": 3_000, "banana": 3_180}
 SIXTY_SPLITS, QUICK_SIXTY_SPLITS = 10, 1
@@ -45,38 +43,44 @@ def _units(settings: Settings) -> list[Row]:
 def _measure(unit: Row, settings: Settings) -> Row:
     name, number = unit["data"], list(PRINTED).index(unit["data"])
     seed = settings.seed_of(number, unit["split"])
-    K, K_test, y, y_test = _matrices(name, sets.split(name, seed))
-    space = VersionSpace(K, y)
-    svm = space.max_margin()
+    K, _, y, _ = matrices = _matrices(name, sets.split(name, seed))
     # A number of bounces instead of a tolerance: with a nearly singular matrix four balls can agree
     # before they have left the corner in which they started.
-    bounces = QUICK_BOUNCES if settings.quick else BOUNCES
-    bpm = fly(space, bounces, seed)
-    chords = {
-        f"chord_{asked}": sets.error(K_test, _chord(space, asked, seed), y_test)
-        for asked in CHORD_BOUNCES
-    }
-    perceptrons = AveragedPerceptron(
-        "precomputed", n_perceptrons=QUICK_PERCEPTRONS if settings.quick else PERCEPTRONS,
-        fit_intercept=False, max_epochs=PASSES, random_state=seed,
-    )  # fmt: skip
-    with without_warnings():  # "separating" counts them
-        average = perceptrons.fit(K, y).dual_coef_[0]
+    machines = {
+        **_machines(seed),
+        "bpm": sets.BILLIARD(
+            motion="geodesic", N_max=QUICK_BOUNCES if settings.quick else BOUNCES,
+            n_balls=4, random_state=seed,
+        ),
+        "perceptrons": AveragedPerceptron(
+            "precomputed", n_perceptrons=QUICK_PERCEPTRONS if settings.quick else PERCEPTRONS,
+            fit_intercept=False, max_epochs=PASSES, random_state=seed,
+        ),
+    }  # fmt: skip
+    errors = {key: sets.wrong(machine, *matrices).mean() for key, machine in machines.items()}
+    svm, bpm, average = (machines[key] for key in ("svm", "bpm", "perceptrons"))
+    [run] = bpm.runs_
     left_out = name in SIXTY_PERCENT and unit["split"] >= _sixty_splits(settings)
     return {
-        "svm": sets.error(K_test, svm.dual_coef, y_test),
-        "bpm": sets.error(K_test, bpm.center, y_test),
-        **chords,
-        "perceptrons": sets.error(K_test, average, y_test),
-        "separating": perceptrons.separating_[0],
-        "angle_svm": _angle(K, svm.dual_coef, bpm.center),
-        "angle_perceptrons": _angle(K, average, bpm.center),
+        **errors,
+        "separating": average.separating_[0],
+        "angle_svm": sets.angle(K, svm, bpm),
+        "angle_perceptrons": sets.angle(K, average, bpm),
         **(dict(_NO_OTHER) if left_out else _other(name, seed)),
-        "training_errors": (space.margins(svm.dual_coef) <= 0).sum(),
-        "center_error": bpm.center_error,
-        "path": bpm.length,
-        "drift": bpm.drift,
+        "training_errors": (svm.margins(K, y) <= 0).sum(),
+        "center_error": run.center_error,
+        "path": run.length,
+        "drift": run.drift,
     }
+
+
+def _machines(seed: int) -> dict[str, Any]:
+    """Return the SVM, and the paper's billiard with one ball for each number of bounces."""
+    chords = {
+        key: sets.BILLIARD(N_max=bounces, random_state=seed)
+        for key, bounces in zip(_CHORDS, CHORD_BOUNCES, strict=True)
+    }
+    return {"svm": sets.MARGIN(fit_intercept=False), **chords}
 
 
 def _matrices(name: str, split: tuple[Floats, ...]) -> tuple[Floats, ...]:
@@ -89,11 +93,6 @@ def _matrices(name: str, split: tuple[Floats, ...]) -> tuple[Floats, ...]:
 def _sixty_splits(settings: Settings) -> int:
     """Return the number of splits with 60 % of waveform and banana for training."""
     return QUICK_SIXTY_SPLITS if settings.quick else SIXTY_SPLITS
-
-
-def _chord(space: VersionSpace, bounces: int, seed: int) -> Floats:
-    """Return the center by the paper's billiard with one ball."""
-    return fly_straight(space, Chord(), bounces, seed, balls=1).run.center
 
 
 _NO_OTHER = dict.fromkeys(("other_svm", "other_chord", "other_angle"), float("nan"))
@@ -109,24 +108,13 @@ def _other(name: str, seed: int) -> Row:
         split = sets.split(name, seed, SIXTY_PERCENT[name])
     else:
         split = sets.split(name, seed, standardized=not sets.SETS[name].standardized)
-    K, K_test, y, y_test = _matrices(name, split)
+    matrices, machines = _matrices(name, split), _machines(seed)
+    svm, chord = machines["svm"], machines[_SHORT]
     try:
-        space = VersionSpace(K, y)
-        svm = space.max_margin().dual_coef
-        chord = _chord(space, SHORT, seed)
+        errors = [sets.wrong(machine, *matrices).mean() for machine in (svm, chord)]
     except InfeasibleError:
         return dict(_NO_OTHER)
-    return {
-        "other_svm": sets.error(K_test, svm, y_test),
-        "other_chord": sets.error(K_test, chord, y_test),
-        "other_angle": _angle(K, svm, chord),
-    }
-
-
-def _angle(K: Floats, a: Floats, b: Floats) -> float:
-    """Return the angle between two weight vectors, in radians."""
-    apart = a / np.sqrt(a @ K @ a) - b / np.sqrt(b @ K @ b)
-    return 2 * math.asin(min(1.0, math.sqrt(max(0.0, float(apart @ K @ apart))) / 2))
+    return dict(zip(_NO_OTHER, [*errors, sets.angle(matrices[0], svm, chord)], strict=True))
 
 
 def _report(rows: Rows, settings: Settings) -> Report:
@@ -238,10 +226,6 @@ def _report(rows: Rows, settings: Settings) -> Report:
         _TEXT.fill("training", passes=PASSES),
     ]
     return Report(tables, claims, remarks)
-
-
-_CHORDS = [f"chord_{asked}" for asked in CHORD_BOUNCES]
-_SHORT = f"chord_{SHORT}"
 
 
 def _near(key: str, off: dict[str, float], **values: Any) -> Claim:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bayespoint import VersionSpace, datasets, kernels
-from bayespoint.papers.dynamics import Flipper
+from bayespoint import datasets, kernels
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.drawing import legend_below
 from bayespoint.papers.experiments.framework import (
     SPLITS,
@@ -30,9 +29,8 @@ METHODS = {
     "bpm": ("geodesic billiard", 23, "#0072B2", "s"),
 }
 """Title, errors printed in the paper, and how to draw it."""
-THRESHOLDS = {"": ("without threshold", 0.0), "_threshold": ("with threshold", 1.0)}
-"""Added to all kernel values, by the end of the column's name: 1 is the last coordinate of (Φ, 1)
-in Eqs. 18.18 to 18.26."""
+THRESHOLDS = {"": ("without threshold", False), "_threshold": ("with threshold", True)}
+"""Whether there is one (Eqs. 18.18 to 18.26), by the end of the column's name."""
 
 
 def _folds(settings: Settings) -> int:
@@ -53,18 +51,16 @@ def _measure(unit: Row, settings: Settings) -> Row:
     seed = settings.seed_of(unit["order"], unit["fold"])
     found: Row = {}
     for ending, (_, threshold) in THRESHOLDS.items():
-        space = VersionSpace(gram, y[train], offset=threshold)
-        exact = fly(space, bounces, seed, balls=BALLS)
-        flipper = fly_straight(space, Flipper(), bounces // BALLS, seed, balls=BALLS)
-        centers = {
-            "svm": space.max_margin().dual_coef,
-            "flipper": flipper.run.center,
-            "bpm": exact.center,
+        billiard = partial(sets.BILLIARD, threshold=threshold, n_balls=BALLS, random_state=seed)
+        machines = {
+            "svm": sets.MARGIN(fit_intercept=threshold),
+            "flipper": billiard(motion="flipper", N_max=bounces // BALLS),
+            "bpm": billiard(motion="geodesic", N_max=bounces),
         }
-        for name, dual_coef in centers.items():
-            share = sets.error(K_test + threshold, dual_coef, y[test])
-            found[name + ending] = round(OUT * share)
-        found["center_error" + ending] = exact.center_error
+        for name, machine in machines.items():
+            wrong = sets.wrong(machine, gram, K_test, y[train], y[test])
+            found[name + ending] = wrong.sum()
+        found["center_error" + ending] = machine.runs_[0].center_error
     return found
 
 

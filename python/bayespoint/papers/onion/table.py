@@ -56,13 +56,13 @@ class OnionTable(Result):
     depend on the layer's volume."""
 
     log_volume: NDArray[np.float64] | None
-    """Table: ln of each layer's share of the sphere, -inf if not seen. None with "projected"."""
+    """Table: ln of each layer's share of the sphere, -inf if not seen. Only with "exact"."""
 
     log_volume_error: NDArray[np.float64] | None
-    """Table: standard error of `log_volume`, in nats. None with "projected"."""
+    """Table: standard error of `log_volume`, in nats. Only with "exact"."""
 
     layers: NDArray[np.int64]
-    """(l, 2) All layers that were seen, also beyond `max_errors`. Empty with "projected"."""
+    """(l, 2) All layers that were seen, also beyond `max_errors`. Only with "exact"."""
 
     layer_log_shares: NDArray[np.float64]
     """(1 + r, l) ln of the share of the sphere of each of `layers`: from all trajectories, and
@@ -78,7 +78,7 @@ class OnionTable(Result):
     """Constant that was added to all kernel values: 1 for an intercept."""
 
     method: str
-    """``"exact"`` or ``"projected"``."""
+    """``"exact"``, ``"projected"``, or ``"straight"`` from the papers' flipper."""
 
     length: float
     """Path in radians per trajectory, with "exact" including burn-in."""
