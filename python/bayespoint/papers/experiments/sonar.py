@@ -282,7 +282,9 @@ def choose_layer(K: Any, y: Any, machine: BayesPointMachine, candidates: Any) ->
     """
     m = len(y)
     errors = np.where(candidates, 0.0, np.inf)
-    order = np.random.default_rng(machine.random_state).permutation(m)
+    rng = np.random.default_rng(machine.random_state)
+    machine.set_params(random_state=rng)  # other flights in every run
+    order = rng.permutation(m)
     for out in order[: m - m % OUT].reshape(-1, OUT):
         known = np.setdiff1d(order, out)
         [table] = machine.fit(K[np.ix_(known, known)], y[known]).runs_
