@@ -99,11 +99,6 @@ def standardize(X_train: Floats, X_test: Floats) -> tuple[Floats, Floats]:
     return (X_train - mean) / scale, (X_test - mean) / scale
 
 
-def error(K: Floats, dual_coef: Floats, y: Floats) -> float:
-    """Return the share of wrong signs, 0 counting as negative."""
-    return float(np.mean(np.where(K @ dual_coef > 0, 1, -1) != y))
-
-
 @without_warnings()  # rows record how far a machine came
 def wrong(machine: Any, K: Array, K_test: Array, y: Array, y_test: Array) -> NDArray[np.bool_]:
     """Fit a machine to kernel values, and return which test examples it takes for others."""

@@ -15,7 +15,6 @@ from bayespoint.kernels import Polynomial
 from bayespoint.papers import bounds
 from bayespoint.papers.averaged import VotedPerceptron
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import curve
 from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Table, Text
 from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
@@ -77,40 +76,40 @@ def _measure(unit: Row, settings: Settings) -> Row:
     y = np.where(digits == unit["digit"], 1, -1)
     kernel = Polynomial(degree=4, coef0=1.0)
     K, K_test = kernel(X[train]), kernel(X[test], X[train])
-    machine = VersionSpace(K, y[train]).max_margin()
-    margin, radius = machine.margin, np.sqrt(K.diagonal().max())
-    perceptron = KernelPerceptron("precomputed", fit_intercept=False).fit(K, y[train])
     lengths = np.sqrt(K.diagonal())
     # The lengths of the test vectors do not change signs.
     U, U_test = K / np.outer(lengths, lengths), K_test / lengths
-    normalized = KernelPerceptron("precomputed", fit_intercept=False).fit(U, y[train])
-    space = VersionSpace(U, y[train])
-    widest = space.max_margin()
-    kappa = bounds.mistakes(widest.margin)
-    votes = VotedPerceptron("precomputed", fit_intercept=False).fit(U, y[train])
     seed = settings.seed_of(unit["split"], unit["digit"])
-    center = fly(space, QUICK_BOUNCES if settings.quick else BOUNCES, seed)
-    found = {}
-    for name, matrix, dual_coef, d in (
-        ("perceptron", K_test, perceptron.dual_coef_[0], len(perceptron.support_)),
-        ("svm", K_test, machine.dual_coef, len(machine.support)),
-        ("normalized", U_test, normalized.dual_coef_[0], len(normalized.support_)),
-    ):
-        found[f"{name}_error"] = sets.error(matrix, dual_coef, y[test])
-        found[f"{name}_support"] = d
+    without: dict[str, Any] = {"kernel": "precomputed", "fit_intercept": False}
+    machines = {
+        "perceptron": KernelPerceptron(**without),
+        "svm": sets.MARGIN(fit_intercept=False),
+        "normalized": KernelPerceptron(**without),
+        "voted": VotedPerceptron(**without),
+        "unit_svm": sets.MARGIN(fit_intercept=False),
+        "bpm": sets.BILLIARD(
+            motion="geodesic", N_max=QUICK_BOUNCES if settings.quick else BOUNCES, n_balls=4,
+            random_state=seed,
+        ),
+    }  # fmt: skip
+    found: Row = {}
+    for name, machine in machines.items():
+        G, G_test = (K, K_test) if name in STYLES else (U, U_test)
+        found[f"{name}_error"] = sets.wrong(machine, G, G_test, y[train], y[test]).mean()
+    perceptron, svm, normalized, _, widest, bpm = machines.values()
+    for name in ("perceptron", "svm", "normalized"):
+        found[f"{name}_support"] = d = len(machines[name].support_)
         found[f"{name}_bound"] = bounds.sparsity(n_train, d, DELTA)
+    kappa = bounds.mistakes(widest.margin_[0])
     return {
         **found,
         "mistakes": perceptron.n_mistakes_[0],
-        "mistake_bound": bounds.mistakes(margin, radius),
+        "mistake_bound": bounds.mistakes(svm.margin_[0], lengths.max()),
         "normalized_mistakes": normalized.n_mistakes_[0],
         "kappa": kappa,
         "margin_bound": bounds.margin(n_train, kappa, DELTA),
         "pac_margin_bound": bounds.pac_margin(n_train, kappa, DELTA),
-        "voted_error": np.mean(votes.predict(U_test) != y[test]),
-        "unit_svm_error": sets.error(U_test, widest.dual_coef, y[test]),
-        "bpm_error": sets.error(U_test, center.center, y[test]),
-        "center_error": center.center_error,
+        "center_error": bpm.runs_[0].center_error,
         **_permuted(U, U_test, y[train], y[test], settings, seed),
         "n_train": n_train,
     }
