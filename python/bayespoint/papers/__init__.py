@@ -10,7 +10,7 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 `planar`            version spaces in the plane, and their exact Bayes points
 `bounds`            bounds on the probability of an error, from the training examples alone
 `averaged`          averages and votes of kernel perceptrons
-`centers`           the Bayes point by its definition, the function closest to the vote
+`centers`           the function closest to the vote, and the center of the largest ellipsoid
 `correlation`       the correlation length of the billiard
 `dynamics`          the papers' motions of the ball
 `elongated`         a toy problem whose version space may be long and thin

@@ -1,19 +1,23 @@
-"""The Bayes point by its definition: the function closest to the vote."""
+"""Other centers: the function closest to the vote, and that of the largest ellipsoid."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg
+from scipy import linalg, optimize
 
 from bayespoint.base.validation import Floats, require_square
 from bayespoint.data.inputs import scaled
 from bayespoint.kernels.products import count
+from bayespoint.papers.ellipsoid import inscribed_ellipsoid
 from bayespoint.posterior import Model
+from bayespoint.version_space import VersionSpace
 
-__all__ = ["closest_to_vote"]
+__all__ = ["closest_to_vote", "largest_ellipsoid"]
 
 _RIDGE = 1e-8  # relative to the mean eigenvalue
+_NOTHING = 1e-12  # eigenvalues that count as zero, relative to the largest
+_BALANCED = 1e-9  # residual of walls that enclose
 
 
 def closest_to_vote(model: Model, X: ArrayLike) -> Floats:
@@ -66,3 +70,63 @@ def closest_to_vote(model: Model, X: ArrayLike) -> Floats:
     else:
         solution = points @ linalg.solve(products, votes, assume_a="pos")
     return factor.dual_coef(np.asfortranarray(solution), m)
+
+
+def largest_ellipsoid(space: VersionSpace) -> Floats:
+    """Return the center of the largest ellipsoid inscribed in version space.
+
+    Ruján and Marchand (Sections 18.2 and 18.5.1) call it the best known estimate of the center of
+    mass.
+
+    Parameters
+    ----------
+    space : VersionSpace
+        A version space of two classes, such as of a linear kernel.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Dual coefficients of the center, a weight vector of length 1.
+
+    Raises
+    ------
+    InfeasibleError
+        If version space is empty.
+    ValueError
+        If it is not bounded in the plane below, as may be with few examples; or for more than two
+        classes.
+
+    Notes
+    -----
+    The paper's ellipsoids are in a polyhedron, not on a sphere. This one is in the plane that
+    touches the sphere at the center of the largest ball, on which version space is projected from
+    the origin. The time is O(m³).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint import VersionSpace
+    >>> from bayespoint.papers.centers import largest_ellipsoid
+    >>> largest_ellipsoid(VersionSpace(np.eye(3), [1, 1, -1])).round(3)
+    array([ 0.577,  0.577, -0.577])
+    """
+    problem = space.problem
+    problem.require_binary("an inscribed ellipsoid")
+    matrix = space.gram.astype(np.float64) + problem.offset + np.diag(space.softness)
+    values, vectors = linalg.eigh(matrix)
+    kept = values > _NOTHING * values[-1]
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    normals = space.y[:, None] * vectors * roots
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    ball = VersionSpace(normals @ normals.T, np.ones(len(normals))).max_margin()
+    center = ball.dual_coef @ normals
+    tangents = linalg.null_space(center[None])
+    walls = -normals @ tangents
+    if optimize.nnls(walls.T, -walls.sum(axis=0))[1] > _BALANCED * len(walls):
+        raise ValueError(
+            f"space must be bounded around the center of its largest ball; its {len(walls)} "
+            f"examples do not enclose it in {len(roots)} dimensions"
+        )
+    w = center + tangents @ inscribed_ellipsoid(walls, normals @ center).center
+    dual_coef: Floats = vectors @ (w / np.linalg.norm(w) / roots)
+    return dual_coef

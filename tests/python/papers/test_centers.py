@@ -4,10 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy import optimize
 from sklearn.datasets import load_iris
 
-from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier
-from bayespoint.papers.centers import closest_to_vote
+from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier, VersionSpace
+from bayespoint.datasets import make_teacher
+from bayespoint.papers.centers import closest_to_vote, largest_ellipsoid
+from bayespoint.papers.ellipsoid import inscribed_ellipsoid
 from helpers import seed
 
 IRIS = load_iris(return_X_y=True)
@@ -89,3 +92,34 @@ def test_ordered_classes_have_none():
     model = BayesPointOrdinalClassifier("linear", softness=0.1, random_state=seed(0)).fit(X, y)
     with pytest.raises(ValueError, match="ordered classes, whose thresholds are no functions"):
         closest_to_vote(model.models_[0], X)
+
+
+def test_the_largest_ellipsoid_is_johns():
+    """Weights at the walls that it touches make the sum of n zero and of n n^T the identity."""
+    rng = np.random.default_rng(seed(3))
+    for d, m in ((2, 5), (5, 40), (12, 200)):
+        normals, offsets = rng.standard_normal((m, d)), rng.uniform(0.5, 2, m)
+        center, square = inscribed_ellipsoid(normals, offsets)
+        reach = np.sqrt(((normals @ square) * normals).sum(axis=1))
+        slack = (offsets - normals @ center - reach) / reach
+        assert slack.min() > -1e-9
+        touched = normals[slack < 1e-6] @ np.linalg.cholesky(square)
+        touched /= np.linalg.norm(touched, axis=1)[:, None]
+        pairs = (touched[:, :, None] * touched[:, None, :]).reshape(len(touched), -1)
+        target = np.append(np.eye(d).ravel(), np.zeros(d))
+        assert optimize.nnls(np.hstack([pairs, touched]).T, target)[1] < 1e-5
+
+
+def test_center_of_the_largest_ellipsoid():
+    """It depends on neither the lengths of the examples nor their coordinates."""
+    rng = np.random.default_rng(seed(4))
+    X, y = make_teacher(60, 4, random_state=seed(4))
+    w = largest_ellipsoid(VersionSpace(X @ X.T, y)) @ X
+    assert np.linalg.norm(w) == pytest.approx(1)
+    assert (y * (X @ w) > 0).all()
+    longer = X * rng.uniform(0.5, 2, (60, 1))
+    again = largest_ellipsoid(VersionSpace(longer @ longer.T, y, softness=1e-14)) @ longer
+    np.testing.assert_allclose(again, w, atol=1e-6)
+    two = np.array([[1, 0, 1], [-1, 0, 1], [0, 0.6, 0.8]])  # two touch the ball, and bound no plane
+    with pytest.raises(ValueError, match="its 3 examples do not enclose it in 3 dimensions"):
+        largest_ellipsoid(VersionSpace(two @ two.T, [1, 1, 1]))

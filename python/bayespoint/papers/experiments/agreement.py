@@ -10,9 +10,10 @@ from scipy import special
 from bayespoint import VersionSpace
 from bayespoint.base.validation import Floats
 from bayespoint.datasets import make_teacher
+from bayespoint.papers.centers import largest_ellipsoid
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.billiards import fly
-from bayespoint.papers.experiments.drawing import legend_below, only_ticks
+from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks
 from bayespoint.papers.experiments.framework import (
     SPLITS,
     Experiment,
@@ -39,6 +40,12 @@ PAIRS = {
     "point": ("Bayes point and center of mass", "^--"),
 }
 RULES = {"point": ("Bayes point", "^--"), "center": ("center of mass", "o-")}
+CENTERS = {
+    "mass": "center of mass",
+    "ellipsoid": "center of the largest ellipsoid",
+    "ball": "center of the largest ball",
+    "svm": "maximal margin",
+}
 COLORS = dict(zip(LOADS, ("#0072B2", "#D55E00", "#009E73"), strict=True))
 
 
@@ -192,9 +199,58 @@ def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     legend_below(figure, (left, right), 3, last="right")
 
 
+_cones = units_of({"dimension": (3, 10)}, run=SPLITS, dimension=(3, 5, 10, 20))
+
+
+def _inscribe(unit: Row, settings: Settings) -> Row:
+    dimension, m = unit["dimension"], LOADS[-1] * unit["dimension"]
+    seed = settings.seed_of(dimension, unit["run"])
+    X, y = make_teacher(m, dimension, random_state=seed)
+    space, lengths = VersionSpace(X @ X.T, y), np.linalg.norm(X, axis=1)
+    n = QUICK_DRAWS if settings.quick else DRAWS
+    found = fly(space, 10 * n + 2000 * m, seed, balls=2, draws=n)
+    ball = VersionSpace(space.gram / np.outer(lengths, lengths), y).max_margin()
+    centers = {
+        "mass": found.center,
+        "ellipsoid": largest_ellipsoid(space),
+        "ball": ball.dual_coef / lengths,
+        "svm": space.max_margin().dual_coef,
+    }
+    draws = sphere.scaled((found.draws @ X).reshape(-1, dimension))
+    point = _bayes_point(draws, sphere.scaled(found.center @ X))
+    spread = np.sqrt((np.arccos(draws @ point) ** 2).mean())
+    return {name: sphere.angle(dual @ X, point) / spread for name, dual in centers.items()}
+
+
+def _inscribed(rows: Rows, settings: Settings) -> Report:
+    cells = rows.by("dimension")
+    lines = [[at, *(f"{cell.mean(name):.3f}" for name in CENTERS)] for at, cell in cells.items()]
+    claims = []
+    for key, rival in (("mass", "ellipsoid"), ("ellipsoid", "ball")):
+        gains = [mean_of(cell[rival] - cell[key]) for cell in (*cells.values(), rows)]
+        nearer = all(gain.low(3) > 0 for gain in gains)
+        claims.append(_ELLIPSOID.claim(key, nearer, gain=f"{gains[-1]:.3f}"))
+    known = {"splits": settings.splits, "centers": " | ".join(CENTERS.values())}
+    return Report([_ELLIPSOID.table("centers", lines, **known)], claims)
+
+
+def _draw_inscribed(rows: Rows, settings: Settings, figure: Any) -> None:
+    ax = figure.subplots()
+    for (name, title), marker in zip(CENTERS.items(), "osD^", strict=True):
+        curve(ax, rows, "dimension", name, fmt=f"{marker}-", label=title, markersize=5)
+    ax.set(
+        xscale="log", yscale="log", xlabel="dimension D", ylabel="angle to the Bayes point / spread"
+    )
+    only_ticks(ax.xaxis, rows.by("dimension"))
+    legend_below(figure, [ax], 2)
+
+
 _TEXT = Text.of("kernel-billiard", "agreement", draws=2 * DRAWS, inputs=INPUTS)
+_ELLIPSOID = Text.of("kernel-billiard", "ellipsoid", load=LOADS[-1])
 
 EXPERIMENTS = (
     Experiment(_TEXT, _report, _draw, _units, _measure, splits=24, quick_splits=4,
                size=(10.4, 6.0)),
+    Experiment(_ELLIPSOID, _inscribed, _draw_inscribed, _cones, _inscribe, splits=40,
+               quick_splits=4, size=(6.4, 5.0)),
 )  # fmt: skip
