@@ -18,15 +18,19 @@ SIDE = 28
 Floats = NDArray[np.float64]
 
 
-def digits(examples: int, seed: int) -> tuple[Floats, NDArray[Any], Floats, NDArray[Any]]:
-    """Return inputs and labels (-1 odd, +1 even) for training and for the test."""
+def digits(
+    examples: int, seed: int, *, ten: bool = False
+) -> tuple[Floats, NDArray[Any], Floats, NDArray[Any]]:
+    """Return inputs and labels (-1 odd, +1 even; or the `ten` digits) for training and the test."""
     folder = os.environ.get("BAYESPOINT_DATA")
     if folder is None or not (Path(folder) / FILE).exists():
         raise SystemExit(f"BAYESPOINT_DATA must name a folder with {FILE}; it is {folder!r}")
     table = np.loadtxt(Path(folder) / FILE, delimiter=",", skiprows=1, dtype=np.float64)
     rng = np.random.default_rng(seed)
     table = table[rng.permutation(len(table))]
-    X, y = table[:, :-1] / 255.0, np.where(table[:, -1] % 2 == 0, 1, -1)
+    X, y = table[:, :-1] / 255.0, table[:, -1].astype(int)
+    if not ten:
+        y = np.where(y % 2 == 0, 1, -1)
     test, (X, y) = (X[:HELD_OUT], y[:HELD_OUT]), (X[HELD_OUT:], y[HELD_OUT:])
     chosen = np.arange(examples) % len(X)
     images = X[chosen].reshape(-1, SIDE, SIDE)

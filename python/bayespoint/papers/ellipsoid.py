@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from bayespoint.base.validation import Floats
 
@@ -37,7 +38,7 @@ def inscribed_ellipsoid(normals: Floats, offsets: Floats) -> Ellipsoid:
     y *= reach.max() ** 2  # the largest of this shape around the origin
     slack = np.maximum(0.1, 1 - reach / reach.max())
     for _ in range(_MAX_STEPS):
-        square: Floats = np.linalg.inv((walls.T * y) @ walls)
+        square = linalg.inv((walls.T * y) @ walls)
         products = walls @ square @ walls.T
         reach = np.sqrt(products.diagonal())
         gap = (y * slack).mean()

@@ -159,6 +159,9 @@ class KernelClassifier(Savable, OneVsRest):
 
     def _over(self, inputs: Any) -> list[Problem]:
         """Return the binary problems on the kernel matrix of the inputs, or on a given one."""
+        if not isinstance(self.kernel_, str):
+            m = len(self._softness)
+            memory.require(8.0 * m * m, f"the kernel matrix of {m} examples", TOO_MANY)
         gram, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
         labels = (self._labels > 0).astype(np.intp)
         return [Problem(gram, label, self._softness, self._offset) for label in labels]
@@ -172,7 +175,13 @@ class KernelClassifier(Savable, OneVsRest):
         *,
         normalize: bool = False,
     ) -> list[Problem]:
-        """Set the attributes known before the fit, and return its binary problems on one matrix.
+        """Set the attributes known before the fit, and return its binary problems on one matrix."""
+        return self._over(self._read(X, y, offset, softness, normalize=normalize))
+
+    def _read(
+        self, X: ArrayLike, y: ArrayLike, offset: float | None, softness: float, *, normalize: bool
+    ) -> Any:
+        """Set the attributes known before the fit, and return its inputs, or the matrix.
 
         An `offset` of None, where the result does not depend on it, is the mean of the diagonal.
         """
@@ -187,8 +196,7 @@ class KernelClassifier(Savable, OneVsRest):
         resolved, self.kernel_ = kernels.resolve(self.kernel), kernels.at_start(self.kernel, inputs)
         fixed = not kernels.parameters(resolved, inputs) or self.kernel_ == resolved
         self.prior_from_examples_ = "" if fixed else "length scale"
-        if not (given := isinstance(self.kernel_, str)):
-            memory.require(8.0 * m * m, f"the kernel matrix of {m} examples", TOO_MANY)
+        given = isinstance(self.kernel_, str)
         if normalize:
             self.kernel_ = kernels.normalize(self.kernel_)
         soft = validation.softness(softness, m)
@@ -199,7 +207,7 @@ class KernelClassifier(Savable, OneVsRest):
         self._offset, self._softness = offset, soft
         self.X_fit_ = None if given else inputs.copy()
         self._labels = one_vs_rest(index, len(self.classes_))
-        return self._over(inputs)
+        return inputs
 
 
 class LinearClassifier(KernelClassifier):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from bayespoint import kernels
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.papers import compiled
 from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.compiled import PerceptronSettings
 from bayespoint.papers.linear import LinearClassifier
+from bayespoint.papers.planes import Hyperplanes
 from bayespoint.papers.rollback import roll_back_on_error
 from bayespoint.version_space import VersionSpace
 
@@ -54,6 +56,10 @@ class KernelPerceptron(LinearClassifier):
         :math:`\eta`, positive: the scale of the coefficients, without effect on predictions.
     max_epochs : int, default=1000
         Largest number of passes through the examples, at least 1.
+    block_size : int, default=10000
+        Up to so many examples the kernel matrix is held in memory. More are presented in blocks of
+        this size, with the same result: kernel values are then computed in each pass, between a
+        block and the examples on which mistakes were made.
     order : {"data", "random"} or array-like of shape (n_samples,), default="data"
         Order of presentation, the same in each pass: that of the data, a random one, or a
         permutation of 0, ..., n_samples - 1. Different orders give different sparse classifiers.
@@ -129,6 +135,7 @@ class KernelPerceptron(LinearClassifier):
         softness: float = 0.0,
         learning_rate: float = 1.0,
         max_epochs: int = 1000,
+        block_size: int = 10_000,
         order: str | ArrayLike = "data",
         random_state: RandomState = None,
     ) -> None:
@@ -138,6 +145,7 @@ class KernelPerceptron(LinearClassifier):
         self.softness = softness
         self.learning_rate = learning_rate
         self.max_epochs = max_epochs
+        self.block_size = block_size
         self.order = order
         self.random_state = random_state
 
@@ -174,18 +182,30 @@ class KernelPerceptron(LinearClassifier):
             raise ValueError(
                 "normalize must be False with kernel='precomputed'; normalize the matrix itself"
             )
-        problems = self._problems(X, y, offset, softness, normalize=normalize)
-        order = presentation(self.order, len(problems[0]), self.random_state)
-        found = [compiled.perceptron(problem, settings, order=order) for problem in problems]
+        size = validation.integer("block_size", self.block_size, low=1)
+        inputs = self._read(X, y, offset, softness, normalize=normalize)
+        labels, soft = self._labels, self._softness
+        order = presentation(self.order, len(soft), self.random_state)
+        whole = isinstance(self.kernel_, str) or len(soft) <= size
+        if whole:
+            problems = self._over(inputs)
+            gram = problems[0].gram
+            squares = gram.diagonal()
+            found = [compiled.perceptron(problem, settings, order=order) for problem in problems]
+        else:
+            squares = kernels.diagonal(self.kernel_, inputs)
+            found = [self._in_blocks(inputs, y, settings, order) for y in labels]
         dual_coef = np.stack([one["dual_coef"] for one in found])
         self._keep(dual_coef, offset * dual_coef.sum(axis=1))
-        gram, soft = problems[0].gram, problems[0].softness
-        labels = np.stack([problem.y for problem in problems])
         self.n_mistakes_ = np.array([one["mistakes"] for one in found])
         self.n_epochs_ = np.array([one["epochs"] for one in found])
-        f = dual_coef @ gram + self.intercept_[:, None] + dual_coef * soft
+        f = dual_coef * soft
+        if whole:
+            f += dual_coef @ gram + self.intercept_[:, None]
+        else:
+            f += self._plane(dual_coef).values(inputs).T
         self.norm_ = np.sqrt(np.maximum(np.einsum("ij,ij->i", dual_coef, f), 0.0))
-        self.radius_ = float(np.sqrt((gram.diagonal() + offset + soft).max()))
+        self.radius_ = float(np.sqrt((squares + offset + soft).max()))
         self.functional_margin_ = (labels * f).min(axis=1)
         self.geometric_margin_ = divided(self.functional_margin_, self.norm_)
         with np.errstate(divide="ignore"):
@@ -193,6 +213,37 @@ class KernelPerceptron(LinearClassifier):
         self.mistake_bound_ = np.where(self.geometric_margin_ > 0, bound, math.inf)
         warn_of_mistakes(sum(not one["converged"] for one in found), settings.max_epochs)
         return self
+
+    def _plane(self, dual_coef: Floats) -> Hyperplanes:
+        """Return planes with (n_problems, m) coefficients."""
+        used = np.flatnonzero(dual_coef.any(axis=0))
+        intercept = self._offset * dual_coef.sum(axis=1)
+        points = self.X_fit_[used]
+        return Hyperplanes(self.classes_, self.kernel_, points, dual_coef[:, used], intercept, None)
+
+    def _in_blocks(
+        self, inputs: Any, y: Labels, settings: PerceptronSettings, order: NDArray[np.int64]
+    ) -> Mapping[str, Any]:
+        """Return what `compiled.perceptron` returns, without the kernel matrix."""
+        compiled.check("perceptron", vars(settings))
+        dual_coef, epoch, before, mistakes = np.zeros((1, len(y))), 0, -1, 0
+        while before < mistakes and epoch < settings.max_epochs:
+            epoch, before = epoch + 1, mistakes
+            for rows in validation.blocks(len(y), self.block_size):
+                block = order[rows]
+                points, signs, start = inputs[block], y[block], 0
+                f = self._plane(dual_coef).values(points)[:, 0]
+                f += dual_coef[0, block] * self._softness[block]
+                while (wrong := signs[start:] * f[start:] <= 0).any():
+                    at = start + int(wrong.argmax())
+                    step = settings.learning_rate * signs[at]
+                    dual_coef[0, block[at]] += step
+                    mistakes, start = mistakes + 1, at + 1
+                    k = kernels.evaluate(self.kernel_, points[[at]], points)[0] + self._offset
+                    f += step * k
+                    f[at] += step * self._softness[block[at]]
+        found = {"dual_coef": dual_coef[0], "mistakes": mistakes, "epochs": epoch}
+        return found | {"converged": mistakes == before}
 
 
 def presentation(order: object, m: int, random_state: RandomState) -> NDArray[np.int64]:
