@@ -16,12 +16,12 @@ from bayespoint import (
 )
 from bayespoint.papers import bounds, learning_curves, planar, soft_boundary
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
-from bayespoint.papers.centers import closest_to_vote
+from bayespoint.papers.centers import closest_to_vote, largest_ellipsoid
 from bayespoint.papers.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers.machine import BayesPointMachine
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import onion
-from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.papers.perceptron import KernelPerceptron, kernel_adatron
 from bayespoint.papers.reweighting import reweight
 from bayespoint.posterior import Mixture
 from helpers import flown, sample
@@ -274,7 +274,7 @@ def of_fits():
         (BayesPointRanker, {**few, "y": CHOICES}),
         (BayesPointRanker, relevance),
         (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
-        (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
+        (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "block_size": 7}),
         (AveragedPerceptron, {"softness": 0.1, "n_perceptrons": 3, "random_state": 0}),
         (
             BayesPointMachine,
@@ -474,6 +474,18 @@ def of_papers():
         None,
         lambda **more: closest_to_vote(fitted().models_[0], **more),
         X=NEW,
+    )
+    yield good(
+        "papers.centers.largest_ellipsoid",
+        finite,
+        lambda y: largest_ellipsoid(VersionSpace(np.eye(12), y)),
+        y=Y,
+    )
+    yield good(
+        "papers.perceptron.kernel_adatron",
+        finite,
+        lambda **more: kernel_adatron(space(), **more),
+        **{"learning_rate": 0.5, "tol": 0.1, "max_epochs": 9},
     )
     yield from of_bounds()
     for name in learning_curves.__all__:

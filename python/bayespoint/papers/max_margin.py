@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
+from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
@@ -197,6 +198,24 @@ class MaxMarginClassifier(LinearClassifier):
         self.duality_gap_, self.connector_ = gap, sides * bound
         self.gap_ = sides * (self.margin_ if math.isinf(self.C) else bound)
         return self
+
+    @property
+    def hull_weights_(self) -> Floats:
+        """(2, n_problems, n_samples) Convex weights of X- and X+, the ends of the connector.
+
+        With C = inf and a free intercept (Ruján and Marchand, Eqs. 18.5 to 18.7).
+        """
+        check_is_fitted(self)
+        parts = np.maximum(np.multiply.outer([-1, 1], self.dual_coef_), 0)
+        weights: Floats = parts / parts.sum(axis=-1, keepdims=True)
+        return weights
+
+    @property
+    def thresholds_(self) -> Floats:
+        """(2, n_problems) b- and b+ of their Eqs. 18.1 to 18.4: where f is -1 and 1, over |w|."""
+        check_is_fitted(self)
+        values: Floats = (np.array([[-1.0], [1.0]]) - self.intercept_) / self.norm_
+        return values
 
     def _solve(self, problem: Problem) -> _Found:
         C, free = validation.number("C", self.C), isinstance(self.fit_intercept, str)

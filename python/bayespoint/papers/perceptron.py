@@ -1,4 +1,4 @@
-"""The kernel perceptron."""
+"""The kernel perceptron, and the Kernel-Adatron."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bayespoint.version_space import VersionSpace
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["KernelPerceptron"]
+__all__ = ["KernelPerceptron", "kernel_adatron"]
 
 _ORDERED = "the order of presentation was chosen without using the examples"
 
@@ -274,3 +274,74 @@ def warn_of_mistakes(unfinished: int, max_epochs: int) -> None:
             "binary problems): the examples may not be separable, or max_epochs is too small",
             ConvergenceWarning,
         )
+
+
+def kernel_adatron(
+    space: VersionSpace, *, learning_rate: float = 1.0, tol: float = 1e-3, max_epochs: int = 1000
+) -> Floats:
+    """Return the maximal margin by the Kernel-Adatron, the perceptron's variant that approaches it.
+
+    It corrects every example, not only mistakes: with margins in units of the target, by the
+    learning rate times 1 less its margin, while its coefficient stays positive.
+
+    Parameters
+    ----------
+    space : VersionSpace
+        A version space of two classes.
+    learning_rate : float, default=1.0
+        Correction, relative to that which gives the example the margin 1, in (0, 2).
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, in units of the margin, positive.
+    max_epochs : int, default=1000
+        Largest number of passes through the examples, at least 1.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Dual coefficients of a weight vector of length 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range, or for more than two classes.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_epochs` passes were not enough.
+
+    See Also
+    --------
+    VersionSpace.max_margin : The same weight vector, to double precision and faster.
+
+    References
+    ----------
+    T. Friess, N. Cristianini and C. Campbell, "The Kernel-Adatron", International Conference on
+    Machine Learning 15, 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.papers.perceptron import kernel_adatron
+    >>> kernel_adatron(VersionSpace(np.eye(2), [1, -1])).round(3)
+    array([ 0.707, -0.707])
+    """
+    rate = validation.positive("learning_rate", learning_rate)
+    if rate >= 2:
+        raise ValueError(f"learning_rate must be in (0, 2); got {rate:g}")
+    tol = validation.positive("tol", tol)
+    max_epochs = validation.integer("max_epochs", max_epochs, low=1)
+    space.problem.require_binary("the Kernel-Adatron")
+    matrix = space.gram + space.offset + np.diag(space.softness)
+    signed, a, margins = matrix * np.outer(space.y, space.y), np.zeros(len(space.y)), 0.0 * space.y
+    for _ in range(max_epochs):
+        for i in range(len(a)):
+            step = max(rate * (1 - margins[i]) / signed[i, i], -a[i])
+            a[i] += step
+            margins += step * signed[i]
+        if np.where(a > 0, np.abs(1 - margins), 1 - margins).max() <= tol:
+            break
+    else:
+        warn_of_mistakes(1, max_epochs)
+    dual_coef: Floats = a * space.y / np.sqrt(a @ margins)
+    return dual_coef

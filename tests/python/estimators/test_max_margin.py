@@ -126,11 +126,12 @@ def test_connector_is_gap(intercept):
         gram = model.kernel_(x) + (intercept is True)
         c = model.dual_coef_[0] / np.abs(model.dual_coef_[0]).sum()
         if intercept == "free":
-            c *= 2
-            assert c[y > 0].sum() == pytest.approx(1.0)
-            assert c[y < 0].sum() == pytest.approx(-1.0)
+            ends, thresholds = model.hull_weights_[:, 0], model.thresholds_[:, 0]
+            np.testing.assert_allclose(ends.sum(axis=1), 1)
+            c = ends[1] - ends[0]
             values = gram @ model.dual_coef_[0] / model.norm_[0]
-            assert values[y > 0].min() - values[y < 0].max() == pytest.approx(model.gap_[0])
+            assert [values[y < 0].max(), values[y > 0].min()] == pytest.approx(thresholds)
+            assert thresholds[1] - thresholds[0] == pytest.approx(model.gap_[0])
         assert np.sqrt(c @ gram @ c) == pytest.approx(model.connector_[0])
     soft = MaxMarginClassifier().fit(x, y)
     assert np.isnan(soft.connector_[0])

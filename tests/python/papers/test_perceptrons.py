@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bayespoint import VersionSpace, kernels
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
 from bayespoint.papers.max_margin import MaxMarginClassifier
-from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.papers.perceptron import KernelPerceptron, kernel_adatron
 from bayespoint.papers.primal import HingeClassifier, Perceptron
 from helpers import SHIFT as SEED
 
@@ -410,3 +410,30 @@ def test_with_an_intercept_normalizing_may_raise_the_bound():
     with pytest.warns(ConvergenceWarning, match="still made mistakes"):
         normalized = KernelPerceptron("linear", normalize=True, max_epochs=100).fit(x, y)
     assert normalized.mistake_bound_[0] == np.inf
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", [kernels.RBF(1.0), kernels.Linear()])
+def test_blocks_give_what_the_whole_matrix_gives(kernel):
+    settings = {"softness": 0.1, "max_epochs": 30, "order": "random", "random_state": SEED}
+    whole, parts = (
+        KernelPerceptron(kernel, block_size=n, **settings).fit(*IRIS) for n in (150, 40)
+    )
+    for name in ("dual_coef_", "n_mistakes_", "n_epochs_"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+    for name in ("functional_margin_", "norm_", "radius_"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9)
+
+
+def test_the_adatron_approaches_the_largest_margin():
+    for index in range(10):
+        x, y = separable(5000 + index)
+        space = VersionSpace(kernels.RBF(2.0)(x), y, offset=1.0, softness=0.1)
+        best = space.max_margin()
+        found = kernel_adatron(space, learning_rate=1.5, max_epochs=10**5)
+        assert space.margins(found).min() == pytest.approx(best.margin, rel=2e-3)
+        assert space.margins(found) @ (found * y) == pytest.approx(1)
+    with pytest.warns(ConvergenceWarning):
+        kernel_adatron(space, max_epochs=1)
+    with pytest.raises(ValueError, match=r"learning_rate must be in \(0, 2\); got 2"):
+        kernel_adatron(space, learning_rate=2.0)

@@ -73,8 +73,6 @@ def plot_connector(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
             raise ValueError("each class must have three examples not on a line for its hull")
         hulls[sign] = members[spatial.ConvexHull(members).vertices]
     model = MaxMarginClassifier("linear", C=math.inf, fit_intercept="free").fit(points, labels)
-    a = np.abs(model.dual_coef_[0])
-    ends = [a * (labels == s) @ points / a[labels == s].sum() for s in (-1, 1)]
     w = model.dual_coef_[0] @ points
     ax = begin(ax)
     for sign, color, shade, marker in zip(
@@ -87,7 +85,7 @@ def plot_connector(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     for value, style in ((-1, "dashed"), (0, "solid"), (1, "dashed")):
         foot = (value - model.intercept_[0]) * w / (w @ w)
         line(ax, foot, along, f"_f = {value}", color="black", linestyle=style, linewidth=1.2)
-    connector = np.stack(ends)
+    connector = model.hull_weights_[:, 0] @ points
     label = f"connector {model.connector_[0]:.3f}, gap {model.gap_[0]:.3f}"
     ax.plot(*connector.T, "o-", color="black", markersize=4, linewidth=2.2, label=label, zorder=4)
     for number, row in enumerate(model.support_.tolist()):
