@@ -7,6 +7,7 @@ import pytest
 
 from bayespoint import VersionSpace
 from bayespoint.kernels import RBF
+from bayespoint.papers.drawings import fly
 from bayespoint.papers.dynamics import Chord, Flipper, Scattered, sample
 from helpers import SHIFT, angle, cone, dual_angle, flown, space_of
 
@@ -203,3 +204,16 @@ def test_a_small_sphere_does_not_lose_the_ball():
     flight = flown(space, motion, **settings)
     assert flight.scatterings.sum() > 0
     assert flight.run.drift < 1e-9
+
+
+def test_the_nearest_wall_of_a_straight_line_is_that_of_the_arc():
+    """Section 3 of Herbrich et al.: the flight time is the tangent of the arc."""
+    X, y = cone(12, 4)
+    legs = fly(X, y, length=40.0, random_state=SHIFT).legs
+    for leg in legs:
+        times = -(X @ leg.start) / (X @ leg.direction)
+        times[times < 1e-7] = math.inf  # behind, and the wall that it comes from
+        if leg.arc < math.pi / 2:
+            assert times.argmin() == leg.wall
+            assert times.min() == pytest.approx(math.tan(leg.arc), rel=1e-6)
+    assert len(legs) > 20

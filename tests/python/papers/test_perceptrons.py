@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -437,3 +437,13 @@ def test_the_adatron_approaches_the_largest_margin():
         kernel_adatron(space, max_epochs=1)
     with pytest.raises(ValueError, match=r"learning_rate must be in \(0, 2\); got 2"):
         kernel_adatron(space, learning_rate=2.0)
+
+
+def test_the_perceptrons_own_margin_is_much_smaller_than_the_largest():
+    """Section 4 of Graepel et al."""
+    X, digits = load_digits(return_X_y=True)
+    gram = kernels.normalize(kernels.Polynomial(4, 1.0))(X[:300] / 16)
+    for digit in range(10):
+        y = np.where(digits[:300] == digit, 1, -1)
+        model = KernelPerceptron("precomputed", fit_intercept=False).fit(gram, y)
+        assert 0 < model.geometric_margin_[0] < 0.5 * VersionSpace(gram, y).max_margin().margin

@@ -5,7 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import linalg
 
+from bayespoint import VersionSpace
 from bayespoint.papers.experiments import (
     convergence,
     onion_noise,
@@ -141,3 +143,19 @@ def test_bias_is_told_from_noise():
     unit = {"run": 0, "asked": 10, "dynamics": "bare"}
     away, *_ = convergence._deviation(space, np.eye(3), exact, unit, Settings(1), 0)
     np.testing.assert_allclose(away, [0.5, 0.05, 0.0])
+
+
+def test_softness_makes_version_space_regular():
+    """By its longest over its shortest standard deviation (Section 5 of Herbrich et al.)."""
+    X, y, *_ = cube(seed(20))
+    elongation = []
+    for softness in (0.01, 1.0, 100.0):
+        matrix = X @ X.T + softness * np.eye(len(y))
+        run = VersionSpace(X @ X.T, y, softness=softness).sample(n_draws=3000, length=5000.0)
+        draws = run.draws.reshape(-1, len(y)) @ np.linalg.cholesky(matrix)
+        draws /= np.linalg.norm(draws, axis=1)[:, None]
+        across = draws @ linalg.null_space(draws.mean(axis=0)[None])
+        elongation.append(math.sqrt(np.linalg.cond(np.cov(across.T))))
+    assert elongation[0] > 2
+    assert elongation[0] > elongation[1] > elongation[2]
+    assert elongation[2] < 1.2
