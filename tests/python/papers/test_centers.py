@@ -99,6 +99,7 @@ def test_the_largest_ellipsoid_is_johns():
     rng = np.random.default_rng(seed(3))
     for d, m in ((2, 5), (5, 40), (12, 200)):
         normals, offsets = rng.standard_normal((m, d)), rng.uniform(0.5, 2, m)
+        normals[0] = -normals[1:].sum(axis=0)  # bounded
         center, square = inscribed_ellipsoid(normals, offsets)
         reach = np.sqrt(((normals @ square) * normals).sum(axis=1))
         slack = (offsets - normals @ center - reach) / reach
