@@ -77,7 +77,8 @@ def turn(classes: Array, order: Array | None) -> Indices:
         return np.arange(len(classes))
     known, places = classes.tolist(), {label: k for k, label in enumerate(order.tolist())}
     if order.ndim != 1 or len(places) < len(order) or not places.keys() >= set(known):
-        coded = known == list(range(len(known))) and order.dtype.kind not in "biuf"
+        codes = list(range(len(known))), [-1, 1]
+        coded = known in codes and order.dtype.kind not in "biuf"
         raise ValueError(
             f"classes must list each label of y once, {known} in their order; got {order.tolist()}"
             + coded

@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 from scipy import special
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import BaggingClassifier, VotingClassifier
-from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier, kernels, load
 from bayespoint.blocks import Blocks
@@ -91,26 +88,6 @@ def test_of_two_classes_the_second_is_positive(names):
     z = model.decision_function(POINTS)
     np.testing.assert_array_equal(model.predict(POINTS), np.where(z > 0, "good", "bad"))
     np.testing.assert_allclose(model.predict_proba(POINTS)[:, 1], special.ndtr(z), atol=1e-12)
-
-
-def test_tools_of_scikit_learn_find_names_in_their_places(model):
-    """Scores and tools that keep the labels are those of numbers; those that encode them refuse."""
-    names = BayesPointOrdinalClassifier(classes=NAMES, **GIVEN)
-    numbers = BayesPointOrdinalClassifier(**GIVEN)
-    for scoring in ("neg_log_loss", "roc_auc_ovr", "accuracy"):
-        found = [
-            cross_val_score(one, X, y, cv=3, scoring=scoring)
-            for one, y in ((names, NAMES[Y]), (numbers, Y))
-        ]
-        np.testing.assert_allclose(*found, rtol=1e-9)
-    ours = CalibratedClassifierCV(names, cv=3).fit(X, NAMES[Y]).predict_proba(POINTS)
-    theirs = CalibratedClassifierCV(numbers, cv=3).fit(X, Y).predict_proba(POINTS)
-    np.testing.assert_allclose(by_level(ours), theirs, rtol=1e-6)
-    for tool in (VotingClassifier([("one", names)]), BaggingClassifier(names, n_estimators=2)):
-        with pytest.raises(ValueError, match="A meta-estimator that encodes labels"):
-            tool.fit(X, NAMES[Y])
-    with pytest.raises(ValueError, match="A meta-estimator that encodes labels"):
-        cross_val_predict(names, X, NAMES[Y], method="predict_proba")
 
 
 def test_an_ordered_category_has_its_order(model):
