@@ -1,4 +1,4 @@
-"""Processor seconds of a fit by its parts, on one thread: the search, the models, their calibration.
+"""Processor seconds of a fit by its parts, on one thread: search, models and their calibration.
 
 ``python benches/fit_time.py`` where bayespoint is installed: normal features, of which two decide
 the label, medians of three data sets. The default, then one model, and kernel and softness given.

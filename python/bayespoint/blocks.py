@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -70,7 +70,7 @@ def parquet(
             "parquet needs pyarrow, which is not installed: run `pip install pyarrow`"
         ) from error
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    groups: list[Callable[[], Any]] = []
+    groups = []
     for part in paths:
         check_path("path", part)
         with ParquetFile(part) as file:

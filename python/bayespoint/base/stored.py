@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import hashlib
 import pickle
@@ -34,12 +33,6 @@ class Stored:
 
     def check_parts(self) -> None:
         """Raise an error if parts of the right types and shapes do not fit each other."""
-
-
-def deep_copy(original: Any, memo: dict[int, Any]) -> Any:
-    """Return a deep copy of a dataclass that leaves some of its fields out of its files."""
-    own = {field.name: getattr(original, field.name) for field in fields(original)}
-    return type(original)(**copy.deepcopy(own, memo))
 
 
 def check(value: Any) -> None:

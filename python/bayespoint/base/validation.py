@@ -253,18 +253,18 @@ def labels(name: str, value: ArrayLike) -> Array:
         raise ValueError(f"{name} must be an array of labels: {error}") from error
 
 
-def known_labels(classes: Array, y: ArrayLike, n: int) -> Indices:
+def known_labels(classes: Array, y: ArrayLike, n: int, name: str = "y") -> Indices:
     """Return the indices among the classes of n labels, at least one."""
-    values = labels("y", y)
+    values = labels(name, y)
     if values.shape != (n,) or n == 0:
         raise ValueError(
-            f"y must have shape ({n},), a label for each row of X, and X at least one row; got "
-            f"shape {values.shape}"
+            f"{name} must have shape ({n},), a label for each row of X, and X at least one row; "
+            f"got shape {values.shape}"
         )
     known = values[:, None] == classes
-    if not known.any(axis=1).all():
-        unknown = values[~known.any(axis=1)].tolist()[0]
-        raise ValueError(f"y must hold labels among {classes.tolist()}; got {unknown!r}")
+    if not (is_known := known.any(axis=1)).all():
+        unknown = values[~is_known].tolist()[0]
+        raise ValueError(f"{name} must hold labels among {classes.tolist()}; got {unknown!r}")
     return known.argmax(axis=1)
 
 
@@ -367,11 +367,11 @@ def gram_matrix(
         raise ValueError(f"{name} must have at least one row; got an empty matrix")
     exact = not (array.dtype.kind == "f" and array.dtype.itemsize < 8)
     singles = keep_singles and array.dtype == np.float32
-    dtype, kind = (np.float32, "singles") if singles else (np.float64, "doubles")
+    dtype = np.dtype(np.float32 if singles else np.float64)
     if array.dtype == dtype and array.flags.aligned and array.flags.forc:
         gram = array if array.flags.c_contiguous else array.T
     else:
-        memory.require(np.dtype(dtype).itemsize * m * m, f"a copy of {name} ({m} x {m} {kind})")
+        memory.require(dtype.itemsize * m * m, f"a copy of {name} ({m} x {m} {dtype})")
         gram = np.array(array, dtype=dtype, order="C")
     finite(name, gram)
     scale = np.sqrt(np.abs(gram.diagonal()))
@@ -451,7 +451,7 @@ def _lanczos_bound(gram: Array, offset: float, softness: Floats, scale: Floats) 
     """Return the smallest Ritz value of the Gram matrix scaled to a unit diagonal."""
     m = len(gram)
     basis = np.zeros((min(_LANCZOS_STEPS, m), m))
-    alpha, beta = [], list[float]()
+    alpha, beta = [], []
     v = np.random.default_rng(0).standard_normal(m)
     v /= np.linalg.norm(v)
     for step in range(len(basis)):

@@ -362,13 +362,9 @@ def _columns(X: Any, y: Any, sample_weight: Any, executor: Executor) -> list[lis
 
 
 def _delayed(name: str, collection: Any) -> list[Any]:
-    if not is_dask(collection):
-        raise TypeError(
-            f"{name} must be a collection of Dask, as X is; got {type(collection).__name__}"
-        )
-    if not hasattr(type(collection), "to_delayed"):
+    if not (is_dask(collection) and hasattr(type(collection), "to_delayed")):
         kind = type(collection).__name__
-        raise TypeError(f"{name} must be an array or a frame of Dask; got {kind}")
+        raise TypeError(f"{name} must be an array or a frame of Dask, as X; got {kind}")
     if getattr(collection, "ndim", 1) == 2 and hasattr(collection, "rechunk"):
         collection = collection.rechunk({1: -1})
     return list(np.asarray(collection.to_delayed(), dtype=object).ravel())
@@ -445,13 +441,14 @@ def _labels(y: Any, n: int) -> Array:
 
 def _summary(X: Any, y: Any, weight: Any, number: int, *, read: _Read, seed: int) -> _Summary:
     classes, inputs, labels, part, names = read(X, y, weight, number)
-    seen = inputs.columns if isinstance(inputs, Records) else ()
     index = np.searchsorted(classes, labels)
     share = part / (part.sum() or 1.0)
     with validation.overflowing():
         if isinstance(inputs, Records):
+            seen = tuple(columns.seen([column]) for column in inputs.columns)
             mean, variance = inputs.moments(share)
         else:
+            seen = ()
             mean = np.asarray(inputs.T @ share)
             variance = np.asarray(inputs.multiply(inputs).T @ share) - mean**2
     if not np.isfinite(variance).all():
@@ -469,7 +466,7 @@ def _summary(X: Any, y: Any, weight: Any, number: int, *, read: _Read, seed: int
         weights=np.asarray(np.bincount(index, part, len(classes)), dtype=np.float64),
         mean=mean,
         variance=np.maximum(variance, 0.0),
-        seen=tuple(columns.seen([column]) for column in seen),
+        seen=seen,
         sample=_Sample.joined([_Sample(inputs, labels, part, order)]),
     )
 

@@ -130,8 +130,7 @@ def as_kind(values: Values, kind: Kind) -> Values:
     if (values.kind, kind) == ("ordered", "category"):
         return replace(values, kind=kind, order=())
     if kind == "number" and set(map(type, values.entries)) <= _BOOLS:
-        doubles = [math.nan if entry is None else float(entry) for entry in values.entries]
-        return replace(values, kind=kind, entries=np.array(doubles))
+        return replace(values, kind=kind, entries=values.entries.astype(np.float64))
     if not values.missing.all():
         return values
     lacking = None if kind in ("category", "ordered") else math.nan
@@ -317,7 +316,7 @@ class Columns(Stored):
 
     def features(self, rows: Records) -> Floats:
         """Return the (n, n_features) features of rows of a table with the same columns."""
-        numbers, codes = list[Floats](), list[Floats]()
+        numbers, codes = [], []
         for column, values in zip(self.columns, rows.columns, strict=True):
             parts, coded = column.features(column.of_kind(values))
             numbers += parts

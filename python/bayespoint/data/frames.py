@@ -71,7 +71,7 @@ def typed(X: Any) -> Frame | None:
         kinds = (str, *_DATES, *_DURATIONS)
         if X.dtype.kind == "O" and not any(isinstance(entry, kinds) for entry in X.flat):
             return None
-        frame, names = numbered(X), list[Any]()
+        frame, names = numbered(X), []
     elif hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "__dataframe__")):
         # The columns of Arrow are arrays.
         names = list(X.columns if hasattr(X, "iloc") else getattr(X, "column_names", X.columns))
@@ -200,27 +200,12 @@ def _typed(name: str, column: Any, zone: str) -> Values:
         return Values(name, "category", np.asarray(column).astype(object))
     if kind in "iuf":
         return Values(name, "number", _doubles(column))
-    column, own = _local(column, zone)
-    if kind in "Mm" and (entries := np.asarray(column)).dtype.kind == kind:
-        return Values(name, "date" if kind == "M" else "number", _days(entries), zone=own)
+    is_local = getattr(dtype, "time_zone", None) is None  # polars gives times of a zone in UTC
+    if kind in "Mm" and is_local and (entries := np.asarray(column)).dtype.kind == kind:
+        return Values(name, "date" if kind == "M" else "number", _days(entries))
     if kind == "c":
         raise TypeError(f"column {name!r} of X must hold real numbers; got {dtype}")
     return _of_objects(name, column, zone)
-
-
-def _local(column: Any, wanted: str) -> tuple[Any, str]:
-    """Return times of a frame as local ones of the wanted zone or their own, and this zone."""
-    dtype = column.dtype
-    arrow = getattr(dtype, "pyarrow_dtype", None)
-    of_pandas = getattr(dtype, "tz", None) or getattr(arrow, "tz", None)
-    own = str(of_pandas or getattr(dtype, "time_zone", None) or "")
-    if not own:
-        return column, ""
-    zone, times = wanted or own, column.dt
-    if of_pandas is None:
-        return times.convert_time_zone(zone).dt.replace_time_zone(None), zone
-    moved = column if zone == own else times.tz_convert(zone)
-    return moved.dt.tz_localize(None), zone
 
 
 def _is_categorical(column: Any) -> bool:
@@ -313,7 +298,7 @@ def _zone_of(name: str) -> datetime.tzinfo:
 def _reals(name: str, entries: Array) -> Floats:
     """Return objects that are numbers, None where missing, as doubles."""
     try:
-        return np.array([math.nan if entry is None else entry for entry in entries], dtype=float)
+        return entries.astype(np.float64)
     except OverflowError:  # of a whole number
         raise ValueError(f"column {name!r} of X must hold numbers below 1.8e308") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,24 +15,30 @@ from bayespoint.base.validation import Noise
 _DRAWS = 100  # of each chain, and of all chains of each of several models
 
 
-@dataclass(frozen=True)
-class Given:
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    """What no examples change."""
+
+    offset: float  # constant that is added to all kernel values
+    softness: float | None  # None if it is searched
+    label_noise: Noise
+    rates: int  # number of rates of label noise that are searched: 0, 1 for both classes, or 2
+    calibrates: bool | None  # None: if anything is searched
+    n_components: int | None  # number of landmarks; None for the default
+    n_chains: int
+    tol: float | None  # angular error of the center at which to stop, radians; None for the default
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given(_Settings):
     """The parameters of an estimator, checked as far as they can be without examples."""
 
     kernel: Any  # as it was given
     categories: Any  # columns that are categories, as they were given
     standardize: bool
     approximation: str  # "auto", "landmarks" or "none"
-    n_models: int | None  # None for the default, as in all that follows
-    n_components: int | None
-    n_chains: int
+    n_models: int | None  # None for the default, as `n_draws`
     n_draws: int | None
-    tol: float | None
-    offset: float
-    softness: float | None  # None if it is searched
-    label_noise: Noise
-    rates: int
-    calibrates: bool | None
     verbose: int
     rule: str | None = None
     order: Any = None  # the labels of ordered classes from the lowest on; None: as they sort
@@ -42,18 +48,11 @@ class Given:
     ) -> Plan:
         """Return the plan, given what depends on the examples."""
         return Plan(
+            **{known.name: getattr(self, known.name) for known in fields(_Settings)},
             kernel=kernel,
             n_models=n_models,
-            offset=self.offset,
-            softness=self.softness,
-            label_noise=self.label_noise,
-            rates=self.rates,
-            calibrates=self.calibrates,
             landmarks=landmarks,
-            n_components=self.n_components,
-            n_chains=self.n_chains,
             n_draws=self.n_kept(n_models),
-            tol=self.tol,
             scales=scales,
         )
 
@@ -64,26 +63,18 @@ class Given:
         return math.ceil(_DRAWS / min(n_models, self.n_chains))
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(_Settings):
     """The model of a fit: which hyperparameters are given, which basis, how many draws."""
 
     kernel: Any  # kernel, "precomputed", or a tuple to be averaged
     n_models: int
     """Models that are averaged: settings drawn of a kernel, or of each kernel the most probable."""
-    offset: float  # constant that is added to all kernel values
-    softness: float | None  # None if it is searched
-    label_noise: Noise
-    rates: int  # number of rates of label noise that are searched: 0, 1 for both classes, or 2
-    calibrates: bool | None  # None: if anything is searched
     landmarks: bool | None  # None: where few stand for all examples, which the fit finds
-    n_components: int | None  # number of landmarks; None for the default
-    n_chains: int
     n_draws: int
-    tol: float | None  # angular error of the center at which to stop, radians; None for the default
     scales: bool = False  # whether the evidence chooses a scale of the numbers
 
-    def tolerance(self, m: int, n_classes: int) -> float:
+    def tolerance(self, m: int, n_functions: int) -> float:
         """Return the angular error at which a run on m examples stops, in radians.
 
         By default it grows with the examples and classes: in more dimensions the same angle is a
@@ -92,8 +83,8 @@ class Plan:
         """
         tol = self.tol
         if tol is None:
-            largest = 0.1 if n_classes == 2 else 0.15
-            tol = min(0.03 * max(1.0, math.sqrt(m / 500)) * (n_classes - 1), largest)
+            n = max(1, n_functions - 1)
+            tol = min(0.03 * max(1.0, math.sqrt(m / 500)) * n, 0.1 if n == 1 else 0.15)
         return tol * math.sqrt(self.n_models)
 
     def calibrates_with(self, searched: bool) -> bool:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,19 +61,16 @@ def _days(text: str, *, zoned: bool) -> float | None:
     return days - ahead if offset[0] == "+" else days + ahead
 
 
-def _local(text: str) -> float | None:
-    return _days(text, zoned=False)
-
-
-def _instant(text: str) -> float | None:
-    return _days(text, zoned=True)
-
-
 _WAYS: tuple[tuple[Kind, str, Callable[[str], float | None]], ...] = (
     ("number", "", _number),
-    ("date", "", _local),
-    ("date", "UTC", _instant),
+    ("date", "", partial(_days, zoned=False)),
+    ("date", "UTC", partial(_days, zoned=True)),
 )
+
+
+def _levels(values: Values) -> list[Any]:
+    """Return the different values."""
+    return [level for level in dict.fromkeys(values.entries.tolist()) if level is not None]
 
 
 def recognized(values: Values) -> Values:
@@ -82,7 +80,7 @@ def recognized(values: Values) -> Values:
     """
     if not values.is_text:
         return values
-    levels = [level for level in dict.fromkeys(values.entries.tolist()) if level is not None]
+    levels = _levels(values)
     if len(levels) < _LEAST or not all(isinstance(level, str) for level in levels):
         return values
     for kind, zone, read in _WAYS:
@@ -99,7 +97,7 @@ def _nearly_all(alike: int, different: int) -> bool:
 
 def read_as(values: Values, kind: Kind) -> Values:
     """Return strings of new rows as numbers or dates; others are missing, with a warning."""
-    levels = [level for level in dict.fromkeys(values.entries.tolist()) if level is not None]
+    levels = _levels(values)
     if not all(isinstance(level, str) for level in levels):
         return values
     ways = [way for way in _WAYS if way[0] == kind]
@@ -125,14 +123,14 @@ def _read(
     read: Callable[[str], float | None],
     others: tuple[str, ...],
 ) -> Values:
-    known = {level: read(level) for level in set(values.entries.tolist()) if level is not None}
-    entries = [math.nan if (x := known.get(entry)) is None else x for entry in values.entries]
-    return replace(values, kind=kind, entries=np.array(entries), zone=zone, unread=others)
+    known = {level: read(level) for level in _levels(values)}
+    entries = np.array([known.get(entry) for entry in values.entries], dtype=np.float64)
+    return replace(values, kind=kind, entries=entries, zone=zone, unread=others)
 
 
 def warn_of(columns: Sequence[Values]) -> None:
     """Warn of columns of strings that were read as numbers or dates, and of names of rows."""
-    told = list[str]()
+    told = []
     for values in columns:
         if values.unread is not None:
             more = f"; missing where it is {_shown(values.unread)}" if values.unread else ""

@@ -31,7 +31,7 @@ class RankNormal(Stored):
     @classmethod
     def of(cls, X: Floats) -> RankNormal:
         """Return the scale of features by the examples; equal values have their mean rank."""
-        values, scores = list[Floats](), list[Floats]()
+        values, scores = [], []
         for column in X.T:
             known, counts = np.unique(column, return_counts=True)
             share = counts / len(column)

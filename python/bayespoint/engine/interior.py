@@ -21,9 +21,9 @@ from bayespoint.results.result import with_fields
 
 def feasible_point(
     problem: Problem,
-    method: str = "light_trap",
+    method: str,
     *,
-    seed: RandomState = None,
+    seed: RandomState,
     callback: Callback = None,
 ) -> Floats:
     """Return a unit vector; `VersionSpace.feasible_point` has the parameters."""
@@ -42,8 +42,8 @@ def feasible_point(
 def max_margin(
     problem: Problem,
     *,
-    tol: float = 1e-8,
-    max_iter: int = 10_000_000,
+    tol: float,
+    max_iter: int,
     callback: Callback = None,
 ) -> MaxMargin:
     """Return the largest margin; `VersionSpace.max_margin` has the parameters."""

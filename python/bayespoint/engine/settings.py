@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -34,8 +34,19 @@ def optional(check: Check) -> Check:
     return lambda name, value: None if value is None else check(name, value)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Rare:
+    """Settings that few runs need."""
+
+    max_bounces: int | None = None
+    transparency: float | tuple[float, float] = 0.0
+    refresh: str | None = "auto"
+    refresh_rate: float | str = "auto"
+    average: str = "auto"
+
+
 @dataclass(frozen=True, kw_only=True)
-class SampleSettings:
+class SampleSettings(_Rare):
     """Settings of a run, of which `VersionSpace.sample` and `SampleOptions` have the texts."""
 
     n_trajectories: int = 4
@@ -43,11 +54,6 @@ class SampleSettings:
     length: float | None = None
     tol: float | None = None
     max_time: float | None = None
-    max_bounces: int | None = None
-    transparency: float | tuple[float, float] = 0.0
-    refresh: str | None = "auto"
-    refresh_rate: float | str = "auto"
-    average: str = "auto"
 
     def __post_init__(self) -> None:
         choice("refresh", self.refresh, ("auto", "pair", "full", None))
@@ -109,7 +115,7 @@ class SampleSettings:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SampleOptions:
+class SampleOptions(_Rare):
     r"""Settings of :meth:`VersionSpace.sample` that few runs need.
 
     Types and ranges are checked when the object is created, the first two fields by the run.
@@ -156,11 +162,6 @@ class SampleOptions:
         If a setting is out of range or of a wrong type.
     """
 
-    max_bounces: int | None = None
-    transparency: float | tuple[float, float] = 0.0
-    refresh: str | None = "auto"
-    refresh_rate: float | str = "auto"
-    average: str = "auto"
     start: ArrayLike | None = None
     continue_from: BilliardResult | None = None
 
@@ -170,14 +171,8 @@ class SampleOptions:
 
 def sample_settings(options: SampleOptions, **kwargs: Any) -> SampleSettings:
     """Return the settings of a run, of which `kwargs` are those that are not in the options."""
-    return SampleSettings(
-        max_bounces=options.max_bounces,
-        transparency=options.transparency,
-        refresh=options.refresh,
-        refresh_rate=options.refresh_rate,
-        average=options.average,
-        **kwargs,
-    )
+    rare = {field.name: getattr(options, field.name) for field in fields(_Rare)}
+    return SampleSettings(**rare, **kwargs)
 
 
 @dataclass(frozen=True)

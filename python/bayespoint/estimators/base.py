@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
+from bayespoint.base import validation
 from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import Report
@@ -19,7 +22,9 @@ from bayespoint.data.plan import Budget
 from bayespoint.engine.interior import advising
 from bayespoint.estimators.inputs import has_columns
 from bayespoint.posterior import Mixture, several
+from bayespoint.posterior import evidence as log_evidence
 from bayespoint.posterior.fitting import Fit
+from bayespoint.results import Evidence
 from bayespoint.tuning import scale
 from bayespoint.tuning.search import search, with_matrix
 
@@ -36,6 +41,16 @@ _OF_SVC = {
     "coef0": "write kernel=Polynomial(degree, coef0)",
 }
 """What takes the place of parameters of scikit-learn's SVC."""
+
+
+def of_posterior(path: str, doc: str) -> Any:
+    """Return a property that reads a part of the posterior of a fitted estimator."""
+    part = attrgetter(path)
+
+    def read(self: Estimator) -> Any:
+        return part(self._mixture)
+
+    return property(read, doc=doc)
 
 
 @dataclass(eq=False, repr=False)
@@ -65,6 +80,8 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[np.object_] = field(init=False)
     seed_: int = field(init=False)
+
+    _first = of_posterior("first", "The first model.")
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
         """Refuse parameters of SVC with what takes their place."""
@@ -98,6 +115,11 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
         self.__dict__ = {name: state[name] for name in state if name not in gone}
         return self
 
+    @property
+    def _mixture(self) -> Mixture:
+        check_is_fitted(self)
+        return self.posterior_
+
     def _posterior(
         self,
         table: Table,
@@ -125,6 +147,42 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
             fit = replace(fit, examples=examples, plan=plan)
             models = several.fit_models(hypers, fit, budget, report)
         return Mixture.of(models, class_weight)
+
+    def evidence(
+        self,
+        *,
+        tol: float = 0.3,
+        max_length: float = 1e5,
+        random_state: RandomState = None,
+    ) -> Evidence:
+        """Return the log probability of the training labels, or choices, under the first model.
+
+        It is without class weights. With landmarks it follows from the draws of the fit, without
+        `max_length` and `random_state`. The search has an approximation, ``tuning_.log_evidence``.
+
+        Parameters
+        ----------
+        tol : float, default=0.3
+            Standard error at which to stop, in nats; ConvergenceWarning for a larger one.
+        max_length, random_state
+            As for :meth:`VersionSpace.evidence`.
+
+        Returns
+        -------
+        Evidence
+            In nats, with its standard error.
+
+        Raises
+        ------
+        InfeasibleError, FloatingPointError
+            As :meth:`VersionSpace.evidence`.
+        ValueError
+            If a setting is out of range, or for a precomputed singular matrix, which is not kept.
+        """
+        rng = validation.generator(random_state)
+        return log_evidence.evidence(
+            self._first, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
+        )
 
 
 def require_kernel_object(kernel: object, params: Mapping[str, Any]) -> None:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
@@ -25,24 +23,14 @@ from bayespoint.data.plan import Budget, Given, Plan
 from bayespoint.engine.interior import advising
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators import reading, settings
-from bayespoint.estimators.base import ADVICE, Estimator
+from bayespoint.estimators.base import ADVICE, Estimator, of_posterior
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.kernels.products import count
 from bayespoint.posterior import Mixture, evidence, fitting, questions, several, updating
-from bayespoint.results import Estimate, Evidence, FeatureRelevance
+from bayespoint.results import Estimate, FeatureRelevance
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-def _of_posterior(path: str, doc: str) -> Any:
-    """Return a property that reads a part of the posterior of a fitted classifier."""
-    part = attrgetter(path)
-
-    def read(self: BayesPointClassifier) -> Any:
-        return part(self._mixture)
-
-    return property(read, doc=doc)
 
 
 @dataclass(eq=False, repr=False)
@@ -262,25 +250,19 @@ class BayesPointClassifier(
 
     # --- what was fitted ---------------------------------------------------------------------
 
-    @property
-    def _mixture(self) -> Mixture:
-        check_is_fitted(self)
-        return self.posterior_
-
-    _first = _of_posterior("first", "The first model.")
-    models_ = _of_posterior("models", "The models that are averaged, those of large weights first.")
-    model_weights_ = _of_posterior("weights", "Their weights, with sum 1.")
-    classes_ = _of_posterior("classes", "Class labels, sorted.")
-    dual_coef_ = _of_posterior("dual_coef", "Dual coefficients of the first model's center.")
-    intercept_ = _of_posterior("intercept", "Intercepts of the first model's center.")
-    kernel_ = _of_posterior("first.hyper.kernel", "Kernel of the first model.")
-    softness_ = _of_posterior("first.hyper.softness", "Softness of the first model.")
-    label_noise_ = _of_posterior("first.hyper.label_noise", "Label noise of the first model.")
-    tuning_ = _of_posterior("first.hyper.search", "The search that found these, or None.")
-    scaler_ = _of_posterior("first.hyper.transform", "What standardizes inputs, or None.")
-    calibration_ = _of_posterior("first.calibration", "Factor on the first model's values.")
-    X_fit_ = _of_posterior("first.basis.points", "Training inputs or landmarks.")
-    billiard_ = _of_posterior("first.draws.run", "The draws of the first model.")
+    models_ = of_posterior("models", "The models that are averaged, those of large weights first.")
+    model_weights_ = of_posterior("weights", "Their weights, with sum 1.")
+    classes_ = of_posterior("classes", "Class labels, sorted.")
+    dual_coef_ = of_posterior("dual_coef", "Dual coefficients of the first model's center.")
+    intercept_ = of_posterior("intercept", "Intercepts of the first model's center.")
+    kernel_ = of_posterior("first.hyper.kernel", "Kernel of the first model.")
+    softness_ = of_posterior("first.hyper.softness", "Softness of the first model.")
+    label_noise_ = of_posterior("first.hyper.label_noise", "Label noise of the first model.")
+    tuning_ = of_posterior("first.hyper.search", "The search that found these, or None.")
+    scaler_ = of_posterior("first.hyper.transform", "What standardizes inputs, or None.")
+    calibration_ = of_posterior("first.calibration", "Factor on the first model's values.")
+    X_fit_ = of_posterior("first.basis.points", "Training inputs or landmarks.")
+    billiard_ = of_posterior("first.draws.run", "The draws of the first model.")
 
     @property
     def approximation_(self) -> str | None:
@@ -677,40 +659,6 @@ class BayesPointClassifier(
         )
 
     # --- evidence ----------------------------------------------------------------------------
-
-    def evidence(
-        self,
-        *,
-        tol: float = 0.3,
-        max_length: float = 1e5,
-        random_state: RandomState = None,
-    ) -> Evidence:
-        """Return the log probability of the training labels under the first model.
-
-        It is without class weights. With landmarks it follows from the draws of the fit, without
-        `max_length` and `random_state`. The search has an approximation, ``tuning_.log_evidence``.
-
-        Parameters
-        ----------
-        tol : float, default=0.3
-            Standard error at which to stop, in nats; ConvergenceWarning for a larger one.
-        max_length, random_state
-            As for :meth:`VersionSpace.evidence`.
-
-        Returns
-        -------
-        Evidence
-            In nats, with its standard error.
-
-        Raises
-        ------
-        InfeasibleError, FloatingPointError
-            As :meth:`VersionSpace.evidence`.
-        ValueError
-            If a setting is out of range, or for a precomputed singular matrix, which is not kept.
-        """
-        model, rng = self._first, validation.generator(random_state)
-        return evidence.evidence(model, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng)
 
     def log_labeling_probability(
         self,

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats, Indices, RandomState
 from bayespoint.data import choices
 from bayespoint.data.inputs import scaled
 from bayespoint.estimators import inputs, reading, settings
-from bayespoint.estimators.base import Estimator
+from bayespoint.estimators.base import Estimator, of_posterior
 from bayespoint.estimators.progress import Progress
 from bayespoint.kernels import Differences
-from bayespoint.posterior import evidence
-from bayespoint.results import Evidence
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -113,23 +110,15 @@ class BayesPointRanker(Estimator):
             seed_=budget.choice_seed,
         )
 
-    @property
-    def kernel_(self) -> Any:
-        """Kernel of the utility, of the first model."""
-        return self.posterior_.first.hyper.kernel.kernel  # type: ignore[union-attr]
-
-    @property
-    def softness_(self) -> float:
-        """Softness of the first model."""
-        return self.posterior_.first.hyper.softness
+    kernel_ = of_posterior("first.hyper.kernel.kernel", "Kernel of the utility, first model.")
+    softness_ = of_posterior("first.hyper.softness", "Softness of the first model.")
 
     @property
     def label_noise_(self) -> float:
         """Label noise of the first model."""
-        return self.posterior_.first.hyper.label_noise[0]
+        return self._first.hyper.label_noise[0]
 
     def _items(self, X: ArrayLike) -> Floats:
-        check_is_fitted(self)
         features = inputs.features(self, self.kernel_, self.columns_, X)
         return scaled(getattr(self, "scaler_", None), features)
 
@@ -263,24 +252,3 @@ class BayesPointRanker(Estimator):
         rows = choices.read(choices.places(y, X), len(mean), groups)
         first, second, _ = choices.walls(rows)
         return float((1 + np.sign(mean[first] - mean[second])).mean() / 2)
-
-    def evidence(
-        self, *, tol: float = 0.3, max_length: float = 1e5, random_state: RandomState = None
-    ) -> Evidence:
-        """Return the log probability of all choices under the first model.
-
-        Parameters
-        ----------
-        tol, max_length, random_state
-            As for :meth:`BayesPointClassifier.evidence`, with its warning and errors.
-
-        Returns
-        -------
-        Evidence
-            In nats, with its standard error.
-        """
-        check_is_fitted(self)
-        rng = validation.generator(random_state)
-        return evidence.evidence(
-            self.posterior_.first, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
-        )

@@ -194,7 +194,8 @@ def read_choices(
     kernel = tuple(map(Differences, kernel)) if several else Differences(kernel)
     if not landmarks:
         require_memory(m, 2, given, n_models)
-    labels = Labels.of_choices(largest).with_noise(given.label_noise)
+    labels = Labels.two_classes() if largest == 2 else Labels.choices(largest)
+    labels = labels.with_noise(given.label_noise)
     seen |= {"scaler_": transform}
     examples, classes = as_examples(items), np.array([False, True])
     table = Table(classes, examples, None, np.ones(2), columns=columns, seen=seen)

@@ -255,7 +255,7 @@ def _transformed(x: _Value, transform: Any) -> _Value:
 
 def _rank_normal(x: _Value, warp: RankNormal) -> _Value:
     """Return the scores, sums of the steps between knots."""
-    parts = list[_Value]()
+    parts = []
     for k, (values, scores) in enumerate(zip(warp.values, warp.scores, strict=True)):
         ways = (x.op("Gather", np.array([k]), axis=1) - values[:-1]) / np.diff(values)
         parts.append(ways.at_least(0.0).op("Min", 1.0) @ np.diff(scores)[:, None] + scores[0])

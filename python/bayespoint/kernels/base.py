@@ -481,7 +481,7 @@ class Sum(CompositeKernel):
         return sum(parts, ()) if all(parts) else ()
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
-        pullbacks: list[Pullback] = []
+        pullbacks = []
 
         def values() -> Iterator[Floats]:  # of which one at a time is kept
             for part in self.parts:

@@ -77,7 +77,7 @@ def unknown(by_values: Floats) -> Slopes:
 
 def added(parts: Iterable[Slopes]) -> Slopes:
     """Return the sums of derivatives; those by weights are None if a part does not know them."""
-    total, of_parts = dict[str, float](), list[Floats | None]()
+    total, of_parts = dict[str, float](), []
     for named, by_weights in parts:
         total |= {name: total.get(name, 0.0) + slope for name, slope in named.items()}
         of_parts.append(by_weights)

@@ -130,9 +130,10 @@ class Labels(Stored):
 
     @classmethod
     def choices(cls, largest: int) -> Labels:
-        """Return the labels of choices out of up to `largest` items, the chosen one first.
+        """Return the labels of `choices.as_examples`, of choices out of up to `largest` items.
 
-        Predictions are of pairs: whether f is positive, a difference of two utilities.
+        Where all are pairs, these are of the second of two classes instead. Predictions are of
+        pairs: whether f is positive, a difference of two utilities.
         """
         places = np.arange(largest - 1)
         there = places <= places[:, None]
@@ -140,14 +141,6 @@ class Labels(Stored):
         contrasts = there[..., None] * differences
         constants = np.where(there, 0.0, np.inf)
         return cls(LargestOf(), OneWall(), 2, contrasts, constants, n_inputs=largest, rule="median")
-
-    @classmethod
-    def of_choices(cls, largest: int) -> Labels:
-        """Return the labels of `choices.as_examples`, of choices out of up to `largest` items.
-
-        A pair is an example of the second class: the difference of its utilities is positive.
-        """
-        return cls.two_classes() if largest == 2 else cls.choices(largest)
 
     @classmethod
     def of_classes(cls, n_classes: int, rule: str | None = None) -> Labels:

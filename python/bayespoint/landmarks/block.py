@@ -151,9 +151,13 @@ class Block:
             return self._softened(softness).moments(mean, root)
         rng = np.random.default_rng(self.seed)  # the same draws in every pass
         size = max(1, min(ROWS, _ENTRIES // self.table.shape[1] ** 2) // _GROUP) * _GROUP
-        parts = (self.part(part) for part in validation.blocks(len(self.label), size))
-        nothing = Moments(0.0, np.zeros(len(mean)), np.zeros((len(mean), len(mean))))
-        return sum((part._moments(mean, root, rng) for part in parts), nothing)
+        total = Moments(0.0, np.zeros(len(mean)), np.zeros((len(mean), len(mean))))
+        for rows in validation.blocks(len(self.label), size):
+            part = self.part(rows)
+            value, slopes, curvatures = part.expected(mean, root, rng)
+            slope = part.by_weight(slopes[None].astype(self.rows.dtype))[0].astype(np.float64)
+            total += Moments(float(value.sum()), slope, part._precision(curvatures))
+        return total
 
     def _softened(self, softness: float) -> Block:
         squares = np.einsum("anr,anr->an", self.rows, self.rows).max(axis=0)
@@ -162,11 +166,6 @@ class Block:
             return self
         rows = self.rows * factor.astype(self.rows.dtype)[:, None]
         return replace(self, rows=rows, scale=self.scale * factor)
-
-    def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
-        value, slopes, curvatures = self.expected(mean, root, rng)
-        gradient = self.by_weight(slopes[None].astype(self.rows.dtype))[0].astype(np.float64)
-        return Moments(float(value.sum()), gradient, self._precision(curvatures))
 
     def expected(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Derivatives:
         """Return the expectations of log likelihoods and their derivatives."""

@@ -107,7 +107,7 @@ def sample(
     the chains agree; then its first part is dropped, which may depend on where the balls began.
     `report` is called with the result so far after each doubling.
     """
-    n_draws, tol, seed = plan.n_draws, plan.tolerance(n_examples, 2), budget.run_seed
+    n_draws, tol, seed = plan.n_draws, plan.tolerance(n_examples, 1), budget.run_seed
     most, pace = budget.max_iter or MAX_STEPS, math.inf
 
     def over(steps: int) -> str:  # the limit that is reached, if one is

@@ -154,7 +154,7 @@ def choose_basis(
         return untried(fewest)
     rows = np.random.default_rng(seed).permutation(len(examples.label))[:_TRIED]
     some, tried = examples.part(rows), len(rows)
-    values, for_trials = list[float](), budget.part(_TRIAL_SHARE)
+    values, for_trials = [], budget.part(_TRIAL_SHARE)
     best: tuple[Basis, Floats] | None = None
     with one_thread():
         for n in allowed[first:]:

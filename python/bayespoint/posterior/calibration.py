@@ -66,7 +66,7 @@ class LeftOut(Stored):
         # Whose matrix has the offset already.
         offset = basis.offset if problem.walls is None else 0.0
         constants = offset * dual.sum(axis=2, keepdims=True) - shifts
-        alone = list[LeftOutValues]()
+        alone = []
         for part in validation.blocks(m, max(1, min(_COLUMNS, _VALUES // len(rows)))):
             own = dual[..., part]
             heights = (rows @ gram[:m, part]).reshape(own.shape) + basis.softness[part] * own

@@ -76,14 +76,10 @@ def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: 
     run, basis = model.billiard, model.basis
     with linalg.threads_for(len(basis)):
         problem = model.problem_again(inputs, _inverse(basis.factor, report))
-        settings = SampleSettings(tol=_tolerance(plan, model.labels, len(basis)))
+        settings = SampleSettings(tol=plan.tolerance(len(basis), model.labels.n_functions))
         result = _run(problem, settings, budget, report, continue_from=run)
         model = replace(model, draws=replace(model.draws, run=result))
         return _calibrated(model, plan, problem)
-
-
-def _tolerance(plan: Plan, labels: Labels, m: int) -> float:
-    return plan.tolerance(m, max(2, labels.n_functions))
 
 
 def _inverse(factor: Factor, report: Report) -> Inverse | None:
@@ -127,7 +123,7 @@ def _billiard(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) 
         settings = SampleSettings(
             n_trajectories=plan.n_chains,
             n_draws=plan.n_draws,
-            tol=_tolerance(plan, labels, m),
+            tol=plan.tolerance(m, labels.n_functions),
             max_bounces=budget.max_iter,
             transparency=labels.transparency,
         )
@@ -237,7 +233,7 @@ def _soft_billiard(
 ) -> LandmarkResult:
     """Return the draws over landmarks, with warnings."""
     labels, plan, n_examples = fit.labels, fit.plan, len(fit.examples)
-    tol, passes = plan.tolerance(n_examples, 2), [0]
+    tol, passes = plan.tolerance(n_examples, 1), [0]
     for_normal = budget.part(_NORMAL_SHARE)
     # If labels with noise are nearly steps the passes may end in a small part of the posterior.
     variance = float(np.square(basis.factor.lower).sum(axis=1).mean())

@@ -172,8 +172,6 @@ class Mixture(Savable):
 
     def votes(self, X: ArrayLike) -> Floats:
         """Return the (n, n_rows) votes, mean signs or shares, without class weights."""
-        if len(self.models) == 1:
-            return self.first.votes(X)
         votes = np.tensordot(self.weights, [model.votes(X) for model in self.models], 1)
         return np.clip(votes, -1.0, 1.0)
 

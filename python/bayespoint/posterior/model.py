@@ -20,7 +20,7 @@ from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
-from bayespoint.labels import Labels, LeftOutValues
+from bayespoint.labels import Labels
 from bayespoint.labels.laws import of_moments, spread
 from bayespoint.landmarks.basis import Basis
 from bayespoint.posterior.calibration import LeftOut
@@ -93,16 +93,9 @@ class Model(Stored):
         """Return the calibrated decision values."""
         return one_column_alone(self.values(X, diag))
 
-    def log_proba(
-        self,
-        X: Any,
-        diag: ArrayLike | None = None,
-        *,
-        mixture: bool = False,
-        class_weight: Floats | None = None,
-    ) -> Floats:
+    def log_proba(self, X: Any, diag: ArrayLike | None = None, *, mixture: bool = False) -> Floats:
         """Return the (n, n_classes) log probabilities of observed labels."""
-        values = self.labels.weighted(self.values(X, diag, mixture=mixture), class_weight)
+        values = self.values(X, diag, mixture=mixture)
         return self.labels.observed(self.labels.log_classes(values))
 
     def values(
@@ -119,7 +112,7 @@ class Model(Stored):
         form = None
         if law.by_moments and not mixture and saves_time(self.basis, draws, count(points)):
             form = Quadratic.of(self.basis, draws, self.hyper.softness)
-        blocks = list[Floats]()
+        blocks = []
         for rows, k_star in self._blocks(points):
             total = None if form is None else form.variance(own[rows], k_star)
             if total is not None:
@@ -166,10 +159,10 @@ class Model(Stored):
             Means and variances.
         """
         points, draws = self._points(X), self.draws
-        own, found = self._prior_variance(points, None, strict=True), np.empty((2, count(points)))
-        for rows, k_star in self._blocks(points):
+        found = np.empty((2, count(points)))
+        for rows, k_star, variance in self._given(points):
             found[0, rows] = draws.center_values(k_star)[0]
-            rest = np.maximum(self._variance(own, rows, k_star) - self.hyper.softness, 0.0)
+            rest = np.maximum(variance - self.hyper.softness, 0.0)
             found[1, rows] = spread(draws.values(k_star)[0], draws.lengths) + rest
         require_square(np.maximum(np.abs(found[0]), np.sqrt(found[1])))
         return found
@@ -186,11 +179,9 @@ class Model(Stored):
         if class_weight is None:  # the function decides by itself, without its variance
             found = self._by_blocks(X, lambda k: self.draws.values(k, draw)[..., 0].T)
             return np.copysign(_CERTAIN, found) if self.draws.n_shared else found
-        points = self._points(X)
-        own = self._prior_variance(points, diag, strict=False)
-        blocks = list[Floats]()
-        for rows, k_star in self._blocks(points):
-            f, variance = self.draws.values(k_star, draw), self._variance(own, rows, k_star)
+        blocks = []
+        for _, k_star, variance in self._given(self._points(X), diag, strict=False):
+            f = self.draws.values(k_star, draw)
             blocks.append(law.decision_values(f, lengths.mean * f[..., 0], variance, lengths))
         return self.labels.weighted(np.concatenate(blocks), class_weight)
 
@@ -229,8 +220,9 @@ class Model(Stored):
     def log_labels(self, X: Any, index: Indices) -> Floats:
         """Return the (n_draws,) log probabilities of all labels given each draw over landmarks."""
         law, total = self.labels, np.zeros(len(self.draws))
-        for rows, values, variance in self._given(self._points(X)):
-            logs = law.observed(law.predicts.log_given(values / np.sqrt(variance)[:, None]))
+        for rows, k_star, variance in self._given(self._points(X)):
+            values = self.draws.values(k_star) / np.sqrt(variance)[:, None]
+            logs = law.observed(law.predicts.log_given(values))
             own = np.take_along_axis(logs, index[rows, None, None], axis=2)
             total += own[..., 0].sum(axis=0)
         return total
@@ -245,7 +237,8 @@ class Model(Stored):
         points, lengths = self._points(X), self.draws.lengths.quantiles(total)
         error = np.random.default_rng(0).standard_normal((law.n_functions, 1, total))
         found = np.empty((count(points), total, law.n_classes))
-        for rows, values, variance in self._given(points, diag):
+        for rows, k_star, variance in self._given(points, diag):
+            values = self.draws.values(k_star)
             largest = np.abs(values).max(axis=(0, 2))
             require_square(np.maximum(largest, np.sqrt(variance)))
             rest = np.sqrt(np.maximum(variance - softness, 0.0))
@@ -262,11 +255,11 @@ class Model(Stored):
     def without_each(self, examples: Examples) -> LeftOut:
         """Return leave-one-out predictions of training examples of a model with landmarks."""
         labels, softness, lengths = self.labels, self.hyper.softness, self.draws.lengths
-        parts = list[LeftOutValues]()
-        for rows, values, variance in self._given(examples.inputs):
+        parts = []
+        for rows, k_star, variance in self._given(examples.inputs):
             precision = 1 / (variance + softness * (1 / examples.precision[rows] - 1))
             # The noise is all of the variance: duals are 0.
-            of_draws, dual = np.moveaxis(values, -1, 0), np.zeros(1)
+            of_draws, dual = np.moveaxis(self.draws.values(k_star), -1, 0), np.zeros(1)
             parts.append(labels.left_out(of_draws, dual, precision, examples.label[rows], lengths))
         return LeftOut.of_parts(labels, parts, examples.label)
 
@@ -327,12 +320,12 @@ class Model(Stored):
         return self.basis.blocks(points, math.prod(self.draws.run.draws.shape[:-1]))
 
     def _given(
-        self, points: Any, diag: ArrayLike | None = None
+        self, points: Any, diag: ArrayLike | None = None, *, strict: bool = True
     ) -> Iterator[tuple[slice, Floats, Floats]]:
-        """Yield blocks of points, with the values of the draws and the variance given these."""
-        own = self._prior_variance(points, diag, strict=True)
+        """Yield blocks of points, with their kernel values and the variance given the draws."""
+        own = self._prior_variance(points, diag, strict=strict)
         for rows, k_star in self._blocks(points):
-            yield rows, self.draws.values(k_star), self._variance(own, rows, k_star)
+            yield rows, k_star, self._variance(own, rows, k_star)
 
     def _by_blocks(self, X: Any, of: Callable[[Floats], Floats]) -> Floats:
         """Return the (n, n_rows) values of a function of the kernel values."""

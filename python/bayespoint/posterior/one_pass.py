@@ -48,7 +48,7 @@ class OnePass:
     @classmethod
     def of(cls, models: tuple[Model, ...]) -> OnePass | None:
         """Return the predictions of models; None where singles are inaccurate or do not apply."""
-        first, parts, exact = models[0], list[Coefficients](), list[Floats]()
+        first, parts, exact = models[0], [], []
         points = first.basis.points
         if not (isinstance(points, np.ndarray) and points.ndim == 2 and len(points) >= _LEAST):
             return None

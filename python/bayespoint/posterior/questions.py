@@ -233,12 +233,8 @@ def rejection_curve(
             f"each of {len(classes)} classes; got shape {np.shape(proba)} (set labels if y_true "
             "lacks a class)"
         )
-    known = y[:, None] == classes
-    if not known.any(axis=1).all():
-        unknown = y[~known.any(axis=1)].tolist()[0]
-        raise ValueError(f"y_true must hold only the given labels; got {unknown!r}")
-    best = p.argmax(axis=1)
+    wrong = validation.known_labels(classes, y, len(y), "y_true") != p.argmax(axis=1)
     cost, level, counts = np.unique(1 - p.max(axis=1), return_inverse=True, return_counts=True)
-    wrong = np.bincount(level, weights=~known[np.arange(len(y)), best], minlength=len(cost))
+    errors = np.bincount(level, weights=wrong, minlength=len(cost))
     accepted = np.cumsum(counts)
-    return accepted / len(y), np.cumsum(wrong) / accepted, cost
+    return accepted / len(y), np.cumsum(errors) / accepted, cost

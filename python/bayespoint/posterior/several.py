@@ -11,6 +11,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from joblib.parallel import BACKENDS, get_active_backend  # type: ignore[import-untyped]
@@ -19,10 +20,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from bayespoint.base import memory
 from bayespoint.base.linalg import ONE_THREAD_ROWS
 from bayespoint.base.stored import pack, unpack
-from bayespoint.base.validation import Array
 from bayespoint.base.warnings import Advance, Messages, Report, kept_warnings, warn
-from bayespoint.data.plan import Budget, Plan
-from bayespoint.labels import Labels
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget
 from bayespoint.posterior.fitting import Fit, fit_model
 from bayespoint.posterior.model import Model
 from bayespoint.results.hyperparameters import Hyperparameters
@@ -146,10 +146,11 @@ def _fit_elsewhere(hypers: Sequence[Hyperparameters], fit: Fit, budget: Budget) 
     """Return the models that joblib's workers fit, with one thread each."""
     # As bytes: arrays that joblib's Dask backend scatters are lost with the worker that holds them.
     # The plan goes as it is: its kernel may be a function that only joblib's backend can send.
-    packed, rest = pack(fit.examples), (fit.labels, fit.classes, fit.plan)
+    packed = pack(fit.examples)
+    fit_of = partial(Fit, labels=fit.labels, classes=fit.classes, plan=fit.plan)
     seconds = None if budget.deadline is None else budget.left  # clocks differ between machines
     tasks = [
-        delayed(_fit_packed)(packed, *rest, hyper, budget.of_model(k, 1, 1), seconds)
+        delayed(_fit_packed)(packed, fit_of, hyper, budget.of_model(k, 1, 1), seconds)
         for k, hyper in enumerate(hypers)
     ]
     # Dask warns of arguments of more than 10 MB, and recommends scattered data.
@@ -161,9 +162,7 @@ def _fit_elsewhere(hypers: Sequence[Hyperparameters], fit: Fit, budget: Budget) 
 
 def _fit_packed(
     packed: bytes,
-    labels: Labels,
-    classes: Array,
-    plan: Plan,
+    fit_of: Callable[[Examples], Fit],
     hyper: Hyperparameters,
     budget: Budget,
     seconds: float | None,
@@ -172,5 +171,4 @@ def _fit_packed(
     if seconds is not None:
         budget = replace(budget, deadline=time.monotonic() + seconds)
     with kept_warnings() as messages:
-        fit = Fit(unpack(packed), labels, classes, plan)
-        return fit_model(hyper, fit, budget, Report()), messages
+        return fit_model(hyper, fit_of(unpack(packed)), budget, Report()), messages

@@ -54,8 +54,7 @@ def updated(
     with threads_for(len(model.basis) + count(new)):
         found = _extended(model, new, index)
     if found is not None:
-        run, n_classes = found.billiard, max(2, model.labels.n_functions)
-        tol = plan.tolerance(len(found.basis), n_classes)
+        run, tol = found.billiard, plan.tolerance(len(found.basis), model.labels.n_functions)
         if run.center_error <= _WORSE * tol and run.ess >= run.least_ess / _WORSE:
             return found
     known = model.examples

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from bayespoint.base.stored import Stored, deep_copy
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats, product
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.landmarks import LandmarkResult
@@ -29,7 +30,7 @@ class Draws(Stored):
         return vars(self) | {"run": replace(self.run, state=None)}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return deep_copy(self, memo)
+        return Draws(**copy.deepcopy(vars(self), memo))  # with the state
 
     def __len__(self) -> int:
         """Return the number of draws of all chains."""

@@ -80,7 +80,7 @@ def climb(density: Density, steps: int, start: Floats | None = None) -> State:
 
 def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
     """Return the most probable setting of each kernel, with weights, and the limit reached."""
-    settings, left_out, limit, used = list[Hyperparameters](), list[Floats](), "", 0
+    settings, left_out, limit, used = [], [], "", 0
     several = task.kernel if isinstance(task.kernel, tuple) else (task.kernel,)
     for k, kernel in enumerate(several):
         left = len(several) - k
@@ -111,13 +111,13 @@ def _climbed(task: Task) -> tuple[Density, State]:
         for n, n_landmarks, steps in LEVELS:
             some, began, tried = task.of(min(n, most)), time.monotonic(), len(record.rows)
             work = len(some.examples.label) * n_landmarks**2  # of an evaluation
-            if best:
-                record.require_time(pace * work)
+            if best and task.budget.left < pace * work:
+                record.limit = "max_time"
             if record.limit:
                 break
             noisy = Objective.of(some, n_landmarks, task.budget.choice_seed, record)
             objectives = [noisy.without_rates(), noisy] if task.plan.rates else [noisy]
-            ahead = list[tuple[Density, State]]()
+            ahead = []
             for k, objective in enumerate(objectives):
                 if not record.limit:
                     density = Density.of(objective, spreads=False)
@@ -163,7 +163,7 @@ def sharpened(density: Density, state: State) -> State:
             density.objective.record.tell()
             if ahead.stopped:
                 break
-            gain = log_left_out(density, ahead) - log_p if ahead.point else np.zeros(1)
+            gain = log_left_out(density, ahead) - log_p if ahead.left_out.size else np.zeros(1)
             if not gain.sum() > _SURE * gain.std() * math.sqrt(len(gain)):
                 break
             state, log_p = ahead, log_p + gain

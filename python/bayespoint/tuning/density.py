@@ -127,7 +127,7 @@ class Density:
         softness = setting.softness if task.plan.softness is None else task.plan.softness
         at_low, at_high = theta <= self.low + _AT_BOUND, theta >= self.high - _AT_BOUND
         reached = np.flatnonzero((at_low | at_high)[: n + (task.plan.softness is None)])
-        if r_hat is None and state.point is not None:
+        if r_hat is None:
             rises = np.where(at_high, 1.0, -1.0) * state.point.slope
             for k in reached[reached < n]:
                 if rises[k] <= _RISE and not task.parameters[k].is_bounded:

@@ -25,7 +25,7 @@ from bayespoint.tuning import hamiltonian
 from bayespoint.tuning.climbing import LEVELS, climb, relevance
 from bayespoint.tuning.density import FAR, Density, spread_at
 from bayespoint.tuning.hamiltonian import State
-from bayespoint.tuning.objective import Objective, Task
+from bayespoint.tuning.objective import NOWHERE, Objective, Task
 
 _LANDMARKS = 100  # largest number of landmarks for draws, which take hundreds of evaluations
 
@@ -143,7 +143,7 @@ def renewed(density: Density, rng: np.random.Generator, state: State) -> State:
     Steps along the coordinates alone would change all weights of a group with their spread, and
     mix slowly where the weights are well known (Yu and Meng, 2011). The evidence stays, too.
     """
-    if state.point is None:
+    if state.point is NOWHERE:
         return state
     u = state.u.copy()
     for k, (group, tau) in enumerate(density.spreads(u), len(density.center)):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayespoint.base.validation import Floats
-from bayespoint.tuning.objective import Point
+from bayespoint.tuning.objective import NOWHERE, Point
 
 _STEP = 0.32  # first step size: with the leaps, a quarter of a period of a standard normal law
 _ACCEPTED = 0.65  # acceptance for which the step size is adapted
@@ -30,18 +30,18 @@ class State:
     u: Floats
     value: float  # minus infinity outside of the support
     slope: Floats  # derivatives of the value
-    point: Point | None = None  # the setting tried with its evidence, if there is one
+    point: Point = NOWHERE  # the setting tried with its evidence
     stopped: bool = False  # whether a limit ends the search with it
 
     @property
     def evidence(self) -> float:
         """The evidence of the setting, in nats."""
-        return -math.inf if self.point is None else self.point.value
+        return self.point.value
 
     @property
     def left_out(self) -> Floats:
         """The probabilities of the labels, each given all others; empty without a setting."""
-        return np.empty(0) if self.point is None else self.point.left_out
+        return self.point.left_out
 
 
 def chain(

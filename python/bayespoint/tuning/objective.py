@@ -189,6 +189,10 @@ class Point:
     left_out: Floats  # as `Problems.left_out` returns them
 
 
+NOWHERE = Point(-math.inf, np.empty(0), np.empty(0))
+"""That of coordinates without a setting."""
+
+
 class Record:
     """What changes in a search: the settings tried, the nearest propagation, the limit reached."""
 
@@ -205,11 +209,6 @@ class Record:
             self.limit = "max_time"
         elif (self._task.budget.max_iter or math.inf) <= len(self.rows):
             self.limit = "max_iter"
-
-    def require_time(self, seconds: float) -> None:
-        """End the search unless as much time is left."""
-        if self._task.budget.left < seconds:
-            self.limit = "max_time"
 
     def tell(self) -> None:
         """Report the settings that were tried since the last call."""

@@ -76,7 +76,7 @@ def _skewed(inputs: Floats, columns: Columns) -> Indices:
     """Return the features that are numbers of many values whose distribution is not normal."""
     kinds = np.array([columns.columns[k].kind for k in columns.groups[: columns.n_numbers]])
     numbers = np.flatnonzero(kinds == "number")
-    chosen = list[int]()
+    chosen = []
     for k in numbers.tolist():
         column = inputs[:, [k]]
         scores = RankNormal.of(column).transform(column)

@@ -314,7 +314,7 @@ def test_dask_collections_give_the_bits_of_blocks():
         lazy = getattr(model, name)(array)
         assert lazy.chunks[0] == (400, 400, 400)
         np.testing.assert_allclose(lazy.compute(), getattr(model, name)(X), atol=1e-12)
-    with pytest.raises(TypeError, match="y must be a collection of Dask"):
+    with pytest.raises(TypeError, match="y must be an array or a frame of Dask"):
         classifier().fit(array, y)
 
 

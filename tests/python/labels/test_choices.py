@@ -190,7 +190,7 @@ def test_independent_noise_of_the_walls_of_a_choice_fails(way):
 def test_transparency_of_each_wall_fails():
     noise = 0.15
     exact = Exact(SETS, noise=noise)
-    examples, labels = choices.as_examples(X, np.array(SETS), 4), Labels.of_choices(4)
+    examples, labels = choices.as_examples(X, np.array(SETS), 4), Labels.choices(4)
     labels, kernel = labels.with_noise((noise, noise)), Differences(KERNEL)
     points = labels.points(examples.inputs, examples.label)
     m = len(points)
@@ -298,6 +298,6 @@ def test_the_search_has_nearly_the_evidence(rows, near):
     found, hyper = model.evidence(tol=0.03, random_state=seed(12)), model.posterior_.first.hyper
     largest = len(rows[0])
     examples = choices.as_examples(X, np.array(rows), largest)
-    labels = Labels.of_choices(largest)
+    labels = Labels.two_classes() if largest == 2 else Labels.choices(largest)
     value = log_evidence_of(hyper.kernel, *labels.compared(examples), offset=0.0, softness=SOFTNESS)
     assert value == pytest.approx(found.value, abs=near + 3 * found.error)
