@@ -1,6 +1,6 @@
 # One entry for people and for CI. `make` alone lists the targets.
 #
-#   PYTHON   interpreter for the virtual environment (3.10 or newer)     make PYTHON=python3.13 VENV=.venv-3.13 test
+#   PYTHON   interpreter for the virtual environment (3.11 or newer)     make PYTHON=python3.13 VENV=.venv-3.13 test
 #   VENV     where the environment is made, inside the repository
 #   CARGO    the cargo to call; CARGO_TARGET_DIR is honored as always
 
@@ -39,6 +39,7 @@ CARGO_HOME ?= $(HOME)/.cargo
 REMAPPED   := $${RUSTFLAGS:+$$(printf '%s\037' $$RUSTFLAGS)}--remap-path-prefix=$(CURDIR)=/bayespoint$$(printf '\037')--remap-path-prefix=$(CARGO_HOME)=/cargo
 MATURIN_BUILD = CARGO_ENCODED_RUSTFLAGS="$(REMAPPED)" $(VENV_PYTHON) -m maturin build --release --locked
 TOOLS      := --constraint .ci/tools.txt
+EXTRAS     := arviz,frame,onnx,plot
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -62,9 +63,9 @@ check-cargo:
 
 check-python:
 	@command -v $(PYTHON) >/dev/null 2>&1 || { \
-	  echo "error: '$(PYTHON)' not found. Install Python 3.10 or newer, or name it: make PYTHON=python3.12" >&2; exit 1; }
+	  echo "error: '$(PYTHON)' not found. Install Python 3.11 or newer, or name it: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
-	  echo "error: '$(PYTHON)' is $$($(PYTHON) --version 2>&1 | head -n 1); Python 3.10 or newer is needed." \
+	  echo "error: '$(PYTHON)' is $$($(PYTHON) --version 2>&1 | head -n 1); Python 3.11 or newer is needed." \
 	       "Name one: make PYTHON=python3.12" >&2; exit 1; }
 ifneq ($(origin PYTHON),file)
 	@version='import sys; print("%d.%d" % sys.version_info[:2])'; \
@@ -91,7 +92,7 @@ venv: $(VENV_STAMP)
 
 # Cargo is silent while it compiles one item. The loop ends by itself if make is killed.
 $(WHEEL_STAMP): $(SOURCES) $(VENV_STAMP) | check-cargo
-	@$(VENV_PYTHON) -m pip install --quiet $(TOOLS) "$(MATURIN)"
+	@$(VENV_PYTHON) -m pip install --quiet $(TOOLS) pip "$(MATURIN)"
 	@rm -f dist/bayespoint-*.whl
 	@echo "Compiling bayespoint and what it needs: some minutes, most of them for bayespoint itself"
 	@shell=$$$$; while sleep 15 >/dev/null 2>&1 && kill -0 $$shell 2>/dev/null; do \
@@ -111,10 +112,10 @@ $(DEMO_STAMP): $(WHEEL_STAMP)
 
 $(INSTALL_STAMP): $(DEMO_STAMP) .ci/tools.txt
 	@echo "Installing the development tools into $(VENV)"
-	@$(VENV_PYTHON) -m pip install --quiet $(TOOLS) "$$(echo dist/bayespoint-*.whl)[dev]"
+	@$(VENV_PYTHON) -m pip install --quiet $(TOOLS) "$$(echo dist/bayespoint-*.whl)[$(EXTRAS)]" --group dev
 	@touch $@
 
-install: $(INSTALL_STAMP) ## install the wheel with extras plot and dev into the environment
+install: $(INSTALL_STAMP) ## install the wheel, its extras and the development tools into the environment
 
 demo: $(DEMO_STAMP) ## probabilities, abstaining and evidence beside other classifiers on sonar, and a picture
 	@$(VENV_PYTHON) examples/demo.py $(DEMO_ARGS)
@@ -145,18 +146,19 @@ test-slow: install | check-cargo ## the statistical tests and those of propertie
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PARALLEL) $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark
 
-# Python 3.10 where there is one, unless PYTHON is given; NumPy 1.26 is for Python 3.10 to 3.12.
+# Python 3.11 where there is one, unless PYTHON is given; NumPy 1.26 is for Python up to 3.12.
 OLDEST         := .venv-oldest
-OLDEST_PYTHON  ?= $(if $(filter file,$(origin PYTHON)),$(shell python3.10 -c 'print("python3.10")' 2>/dev/null || echo $(PYTHON)),$(PYTHON))
+OLDEST_PYTHON  ?= $(if $(filter file,$(origin PYTHON)),$(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo $(PYTHON)),$(PYTHON))
 OLDEST_STAMP   := $(OLDEST)/.stamp-oldest
 
 $(OLDEST_STAMP): $(WHEEL_STAMP) .ci/oldest.txt .ci/tools.txt
-	@$(OLDEST_PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' || { \
-	  echo "error: '$(OLDEST_PYTHON)' must be Python 3.10 to 3.12, for which the oldest NumPy is made." \
-	       "Name one: make $(MAKECMDGOALS) OLDEST_PYTHON=python3.10" >&2; exit 1; }
+	@$(OLDEST_PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || { \
+	  echo "error: '$(OLDEST_PYTHON)' must be Python 3.11 or 3.12, for which the oldest NumPy is made." \
+	       "Name one: make $(MAKECMDGOALS) OLDEST_PYTHON=python3.11" >&2; exit 1; }
 	@rm -rf "$(OLDEST)"
 	@$(MAKE) --no-print-directory VENV="$(OLDEST)" PYTHON="$(OLDEST_PYTHON)" venv
-	@$(OLDEST)/bin/python -m pip install --quiet $(TOOLS) --constraint .ci/oldest.txt "$$(echo dist/bayespoint-*.whl)[plot,dev]"
+	@$(OLDEST)/bin/python -m pip install --quiet $(TOOLS) pip
+	@$(OLDEST)/bin/python -m pip install --quiet $(TOOLS) --constraint .ci/oldest.txt "$$(echo dist/bayespoint-*.whl)[$(EXTRAS)]" --group dev
 	@touch $@
 
 test-oldest: $(OLDEST_STAMP)
@@ -164,13 +166,14 @@ test-oldest: $(OLDEST_STAMP)
 
 # The newest Python there is, unless it is given: ArviZ 1 is for 3.12 and newer.
 NEWEST         := .venv-newest
-NEWEST_PYTHON  ?= $(shell for name in python3.14 python3.13 python3.12; do $$name -c 'print("'$$name'")' 2>/dev/null && exit; done; echo $(PYTHON))
+NEWEST_PYTHON  ?= $(shell for name in python3.15 python3.14 python3.13 python3.12; do $$name -c 'print("'$$name'")' 2>/dev/null && exit; done; echo $(PYTHON))
 NEWEST_STAMP   := $(NEWEST)/.stamp-newest
 
 $(NEWEST_STAMP): $(WHEEL_STAMP)
 	@rm -rf "$(NEWEST)"
 	@$(MAKE) --no-print-directory VENV="$(NEWEST)" PYTHON="$(NEWEST_PYTHON)" venv
-	@$(NEWEST)/bin/python -m pip install --quiet --upgrade "$$(echo dist/bayespoint-*.whl)[plot,dev]"
+	@$(NEWEST)/bin/python -m pip install --quiet --upgrade pip
+	@$(NEWEST)/bin/python -m pip install --quiet --upgrade "$$(echo dist/bayespoint-*.whl)[$(EXTRAS)]" --group dev
 	@touch $@
 
 test-newest: $(NEWEST_STAMP)
@@ -245,6 +248,7 @@ lint-python: install
 	$(VENV_PYTHON) -m ruff format --check .
 	$(VENV_PYTHON) -m mypy
 	$(VENV_PYTHON) -m mypy.stubtest bayespoint._core
+	$(VENV)/bin/zizmor --offline --no-progress .github
 
 format: install | check-cargo ## rewrite the sources in the form that lint asks for
 	$(CARGO) fmt
@@ -252,7 +256,7 @@ format: install | check-cargo ## rewrite the sources in the form that lint asks 
 	$(VENV_PYTHON) -m ruff format .
 
 $(DOCS_STAMP): $(INSTALL_STAMP)
-	@$(VENV_PYTHON) -m pip install --quiet "$$(echo dist/bayespoint-*.whl)[docs]"
+	@$(VENV_PYTHON) -m pip install --quiet "$$(echo dist/bayespoint-*.whl)[frame,plot]" --group docs
 	@touch $@
 
 docs: $(DOCS_STAMP) ## the site, into docs/_build/html; the pages of docs/examples are run, warnings are errors

@@ -251,7 +251,7 @@ def messages():
     for X in (frame, holes):
         try:
             BayesPointClassifier().fit(X, [0, 1, 0, 1])
-        except (TypeError, ValueError) as error:  # noqa: PERF203
+        except (TypeError, ValueError) as error:
             print("  ", str(error).replace("\n", "\n   "))
 
 

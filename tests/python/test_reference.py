@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 import re
 import textwrap
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,6 @@ def test_every_field_of_a_result_is_documented(record: type) -> None:
 
 
 def test_every_dependency_has_its_reason() -> None:
-    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no reader of TOML")
     package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     crate = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
     project = package["project"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,9 +27,6 @@ from bayespoint.posterior.fitting import Fit
 from bayespoint.results import Evidence
 from bayespoint.tuning import scale
 from bayespoint.tuning.search import search, with_matrix
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 ADVICE = "Use softness > 0, or label_noise > 0"  # for examples that are not separable
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +28,6 @@ from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_
 from bayespoint.kernels.products import count
 from bayespoint.posterior import Mixture, evidence, fitting, questions, several, updating
 from bayespoint.results import Estimate, FeatureRelevance
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass(eq=False, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,9 +17,6 @@ from bayespoint.estimators import inputs, reading, settings
 from bayespoint.estimators.base import Estimator, of_posterior
 from bayespoint.estimators.progress import Progress
 from bayespoint.kernels import Differences
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass(eq=False, repr=False)

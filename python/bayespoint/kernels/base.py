@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -53,9 +53,6 @@ from bayespoint.kernels.protocol import (
     unknown,
     within,
 )
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _K = TypeVar("_K", bound="Kernel")
 _REACH = (math.exp(-7), math.exp(7))  # bounds of a factor or constant

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +19,6 @@ from bayespoint.papers.compiled import PerceptronSettings
 from bayespoint.papers.linear import KernelClassifier, LinearClassifier
 from bayespoint.papers.perceptron import warn_of_mistakes
 from bayespoint.papers.rollback import roll_back_on_error
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["AveragedPerceptron", "VotedPerceptron"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +25,6 @@ from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.bounds.tables import REFUSALS, bounds_of
 from bayespoint.papers.planes import Hyperplanes
 from bayespoint.version_space import VersionSpace
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

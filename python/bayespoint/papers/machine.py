@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +23,6 @@ from bayespoint.papers.onion.straight import flipper_onion
 from bayespoint.papers.rollback import roll_back_on_error
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["BayesPointMachine"]
 

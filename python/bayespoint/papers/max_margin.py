@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +23,6 @@ from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.linear import LinearClassifier
 from bayespoint.papers.rollback import roll_back_on_error, without_warnings
 from bayespoint.version_space import VersionSpace
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["MaxMarginClassifier"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +21,6 @@ from bayespoint.papers.linear import LinearClassifier
 from bayespoint.papers.planes import Hyperplanes
 from bayespoint.papers.rollback import roll_back_on_error
 from bayespoint.version_space import VersionSpace
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["KernelPerceptron", "kernel_adatron"]
 

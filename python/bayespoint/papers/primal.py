@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,6 @@ from bayespoint.papers.linear import OneVsRest, one_vs_rest, own_values
 from bayespoint.papers.perceptron import divided, presentation, warn_of_mistakes
 from bayespoint.papers.planes import finite
 from bayespoint.papers.rollback import roll_back_on_error
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["HingeClassifier", "Perceptron"]
 

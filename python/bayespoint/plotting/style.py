@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.posterior import Mixture
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # Blue and vermilion of Okabe and Ito, which can be distinguished with every common form of color
 # blindness. Marks also differ in shape, stroke or hatching, for printing in gray.

@@ -20,7 +20,7 @@ INF = math.inf
 DAYS = [datetime.date(2020, 1, 1), None, datetime.date(2020, 1, 11)]
 TIMES = [datetime.datetime(2020, 1, 1, 6), None, datetime.datetime(2020, 1, 11)]
 YEAR, DAY = 50 - 1 / 365.2425 / 2, 1 / 365.2425  # 2020-01-01 is 18262 days after 1970
-LOCAL = [datetime.datetime(2020, 1, 1, 6, tzinfo=datetime.timezone.utc), None]
+LOCAL = [datetime.datetime(2020, 1, 1, 6, tzinfo=datetime.UTC), None]
 
 
 def read(X, categories="from_dtype"):
