@@ -77,6 +77,7 @@ def test_ends():
 
 
 @pytest.mark.parametrize("name", ["sonar", "heart"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of a corner
 def test_errors_are_those_of_the_paper(name):
     kernel = kernels.RBF(sets.SETS[name].sigma)
     model = BayesPointMachine(kernel, softness=0, N_max=1000, random_state=0)
