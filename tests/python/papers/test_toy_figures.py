@@ -8,6 +8,7 @@ import pytest
 from scipy import linalg
 
 from bayespoint import VersionSpace
+from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments import (
     convergence,
     onion_noise,
@@ -16,7 +17,7 @@ from bayespoint.papers.experiments import (
     toys,
 )
 from bayespoint.papers.experiments.framework import Settings
-from bayespoint.papers.experiments.toy import cube
+from bayespoint.papers.experiments.toy import cube, widest
 from helpers import angle, cone, seed
 
 
@@ -68,7 +69,7 @@ def test_votes_of_the_layers_against_rejection():
 
 def test_ball_center_is_as_far_from_its_nearest_walls_as_possible():
     X, y, _, _ = cube(seed(0))
-    center = toys._ball_center(X, y)
+    center = widest(sphere.scaled(X), y)
     walls = y[:, None] * X / np.linalg.norm(X, axis=1, keepdims=True)
     depth = (walls @ center).min() / np.linalg.norm(center)
     rng = np.random.default_rng(seed(1))
@@ -76,7 +77,7 @@ def test_ball_center_is_as_far_from_its_nearest_walls_as_possible():
     near /= np.linalg.norm(near, axis=1, keepdims=True)
     assert (near @ walls.T).min(axis=1).max() <= depth + 1e-6
     # The largest margin of points of different lengths is not this center.
-    assert angle(center, toys._max_margin(X, y)) > 1e-3
+    assert angle(center, widest(X, y)) > 1e-3
 
 
 def test_widths_of_rectangle_and_triangle():

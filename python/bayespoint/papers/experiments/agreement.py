@@ -23,6 +23,7 @@ from bayespoint.papers.experiments.framework import (
     units_of,
 )
 from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of, power
+from bayespoint.papers.experiments.toy import widest
 
 DIMENSIONS = (3, 5, 10, 30, 100)
 HIGH = 10
@@ -206,20 +207,19 @@ def _inscribe(unit: Row, settings: Settings) -> Row:
     dimension, m = unit["dimension"], LOADS[-1] * unit["dimension"]
     seed = settings.seed_of(dimension, unit["run"])
     X, y = make_teacher(m, dimension, random_state=seed)
-    space, lengths = VersionSpace(X @ X.T, y), np.linalg.norm(X, axis=1)
+    space = VersionSpace(X @ X.T, y)
     n = QUICK_DRAWS if settings.quick else DRAWS
     found = fly(space, 10 * n + 2000 * m, seed, balls=2, draws=n)
-    ball = VersionSpace(space.gram / np.outer(lengths, lengths), y).max_margin()
     centers = {
-        "mass": found.center,
-        "ellipsoid": largest_ellipsoid(space),
-        "ball": ball.dual_coef / lengths,
-        "svm": space.max_margin().dual_coef,
+        "mass": found.center @ X,
+        "ellipsoid": largest_ellipsoid(space) @ X,
+        "ball": widest(sphere.scaled(X), y),
+        "svm": widest(X, y),
     }
     draws = sphere.scaled((found.draws @ X).reshape(-1, dimension))
-    point = _bayes_point(draws, sphere.scaled(found.center @ X))
+    point = _bayes_point(draws, sphere.scaled(centers["mass"]))
     spread = np.sqrt((np.arccos(draws @ point) ** 2).mean())
-    return {name: sphere.angle(dual @ X, point) / spread for name, dual in centers.items()}
+    return {name: sphere.angle(w, point) / spread for name, w in centers.items()}
 
 
 def _inscribed(rows: Rows, settings: Settings) -> Report:

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from bayespoint import VersionSpace
 from bayespoint.base.validation import Floats
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
 from bayespoint.papers.experiments.rows import Row, Rows, mean_of
-from bayespoint.papers.experiments.toy import TRAINING, corners, cube, toys
+from bayespoint.papers.experiments.toy import TRAINING, corners, cube, toys, widest
 from bayespoint.plotting.style import below
 
 POINTS = {
@@ -91,19 +90,14 @@ def _unit(w: Floats) -> Floats:
     return np.asarray(w / np.linalg.norm(w))
 
 
-def _widest(X: Floats, y: Floats) -> Floats:
-    """Return the weight vector with the largest margin."""
-    return _unit(VersionSpace(X @ X.T, y).max_margin().dual_coef @ X)
-
-
 def _measure(unit: Row, settings: Settings) -> Row:
     X, y, X_test, y_test = cube(settings.seed_of(unit["toy"]))
     normals = y[:, None] * X
     places = corners(X, y)
     points = {
         "cm": sphere.center_of_mass(places),
-        "ball": _widest(sphere.scaled(normals) * y[:, None], y),
-        "svm": _widest(X, y),
+        "ball": widest(sphere.scaled(X), y),
+        "svm": widest(X, y),
     }
     points["best"] = maximiser(normals, points["cm"])
     found: Row = {"corners": len(places), "area": area(places)}

@@ -30,7 +30,11 @@ def cube(seed: int) -> tuple[Any, Any, Any, Any]:
             return toy.data, toy.target, toy.test_data, toy.test_target
 
 
+def widest(X: Any, y: Any) -> Any:
+    """Return the weight vector with the largest margin: of inputs of length 1 the ball's center."""
+    return VersionSpace(X @ X.T, y).max_margin().dual_coef @ X
+
+
 def corners(X: Any, y: Any) -> Any:
     """Return the corners of the version space on the sphere, in order."""
-    inside = VersionSpace(X @ X.T, y).max_margin().dual_coef @ X
-    return sphere.corners_of(y[:, None] * X, inside)
+    return sphere.corners_of(y[:, None] * X, widest(X, y))

@@ -13,7 +13,7 @@ from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
 from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
 from bayespoint.papers.experiments.rows import Row, Rows, mean_of
-from bayespoint.papers.experiments.toy import corners, cube, toys
+from bayespoint.papers.experiments.toy import corners, cube, toys, widest
 from bayespoint.papers.soft_boundary import ParameterSpace, parameter_space, plot_parameter_space
 
 # --- Figure 3 ---
@@ -69,8 +69,8 @@ def _toy(unit: Row, settings: Settings) -> Row:
     places = corners(X, y)
     center = sphere.center_of_mass(places)
     weights = {
-        "svm": _max_margin(X, y),
-        "ball": _ball_center(X, y),
+        "svm": widest(X, y),
+        "ball": widest(sphere.scaled(X), y),
         "bpm": found.center @ X,
         "exact": center,
     }
@@ -84,16 +84,6 @@ def _toy(unit: Row, settings: Settings) -> Row:
         "elongation": long / short,
         "corners": len(places),
     }
-
-
-def _max_margin(X: Any, y: Any) -> Any:
-    """Return the weight vector of the largest margin."""
-    return VersionSpace(X @ X.T, y).max_margin().dual_coef @ X
-
-
-def _ball_center(X: Any, y: Any) -> Any:
-    """Return the center of the largest ball in version space: points are scaled to length 1."""
-    return _max_margin(sphere.scaled(X), y)
 
 
 def _angle(a: Any, b: Any) -> float:
@@ -210,8 +200,8 @@ def _draw_version_spaces(rows: Rows, settings: Settings, figure: Any) -> None:
         ax.plot(*sphere.closed(outline).T, color="black", linewidth=1.2)
         for place, marker, color, label in (
             (found.center @ X, "D", "#0072B2", "Bayes point"),
-            (_max_margin(X, y), "+", "#009E73", "SVM, points as given"),
-            (_ball_center(X, y), "x", "#D55E00", "center of the largest ball"),
+            (widest(X, y), "+", "#009E73", "SVM, points as given"),
+            (widest(sphere.scaled(X), y), "x", "#D55E00", "center of the largest ball"),
         ):
             ax.plot(*seen(place), marker, color=color, markersize=10, markeredgewidth=2,
                     markerfacecolor="white", label=label)  # fmt: skip
