@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 from bayespoint import VersionSpace
 from bayespoint.papers.experiments import agreement, cost
 from bayespoint.papers.experiments.framework import Settings
-from bayespoint.papers.experiments.rows import Mean, Rows, power
+from bayespoint.papers.experiments.rows import Mean, Rows, every, power
 from helpers import cone, seed
 
 
@@ -102,6 +102,22 @@ def test_powers():
     found = [power(x, [Mean(np.exp(rng.normal(0, 0.2)), 0.2) for _ in x]) for _ in range(400)]
     slopes, errors = np.transpose(found)
     assert 0.7 < slopes.std() / errors.mean() < 1.1
+
+
+def test_three_verdicts():
+    assert [Mean(value, 1.0).above(2) for value in (5.1, 4.9, -0.9, -1.1)] == [
+        True,
+        None,
+        None,
+        False,
+    ]
+    assert [Mean(value, 1.0).below(2) for value in (-1.1, 0.0, 5.1)] == [True, None, False]
+    assert Mean(9.0, np.nan).above() is None
+    assert [every(said) for said in ([True], [True, None], [None, np.False_])] == [
+        True,
+        None,
+        False,
+    ]
 
 
 def test_the_billiard_is_nearer_than_the_convex_programs():

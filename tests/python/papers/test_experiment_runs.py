@@ -33,7 +33,12 @@ def report(rows, settings):
     mean = rows.mean("value")
     table = Table("Mean", ["what", "mean"], [["value", f"{mean}"]])
     return Report(
-        [table], [Claim("it is below 1", mean.value < 1), Claim("it is 2", mean.value == 2)]
+        [table],
+        [
+            Claim("it is below 1", mean.value < 1),
+            Claim("it is 2", mean.value == 2),
+            Claim("all are below 1", True, general=True),
+        ],
     )
 
 
@@ -70,14 +75,14 @@ def test_interrupted_run_continues_from_disk(tmp_path):
     assert rows_of(tmp_path / "cut" / "toy.csv") == rows_of(tmp_path / "whole" / "toy.csv")
     record = json.loads((tmp_path / "cut" / "toy.json").read_text(encoding="utf-8"))
     assert (record["units"], record["measured"]) == (6, 4)
-    assert [one["holds"] for one in record["claims"]] == [True, False]
+    assert [one["holds"] for one in record["claims"]] == [True, False, True]
 
 
 def test_claims_that_few_units_do_not_show_are_undecided(tmp_path):
     report = run(TOY, TOY.settings(quick=True), tmp_path, progress=False)
-    assert [claim.holds for claim in report.claims] == [True, None]
+    assert [claim.holds for claim in report.claims] == [True, None, None]
     record = json.loads((tmp_path / "toy-quick.json").read_text(encoding="utf-8"))
-    assert [one["holds"] for one in record["claims"]] == [True, None]
+    assert [one["holds"] for one in record["claims"]] == [True, None, None]
     assert "- undecided: it is 2" in report.markdown()
     certain = replace(
         TOY, units=no_units, report=lambda rows, settings: Report([], [Claim("no", False)])

@@ -151,7 +151,8 @@ def test_bounds(quick):
 
 def test_risk_bounds(quick):
     record, rows, _ = quick("risk-bounds")
-    assert claim(record, "no bound fails in more problems")
+    failures = [row[-2].split(" of ")[0] for row in record["tables"][0]["rows"][:-1]]
+    assert max(int(count) for count in failures if count) < 8
     assert claim(record, "relative entropy < Theorem 3")
     assert claim(record, "vacuous at these sizes")
     # Without the volume it fails in four problems of ten: fewer than 3 of 24 are very unlikely.
@@ -171,7 +172,6 @@ def test_risk_bounds(quick):
         "figure-18-1",
         "figure-18-2",
         "figure-3",
-        "light-trap",
         "rational-billiards",
     ],
 )

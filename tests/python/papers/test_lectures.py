@@ -33,8 +33,8 @@ def changed(rows, **values):
 def test_the_printed_algorithm_by_hand():
     X, y = np.array([[2.0], [1.0]]), np.array([1, -1])
     path = lectures.literal(X, y, 2.0)
-    assert [(float(w[0]), b) for w, b in path[:3]] == [(2.0, 2.0), (1.0, 0.0), (0.0, -2.0)]
-    w, b = path[-1]
+    assert [(float(w[0]), b) for w, b, _ in path[:3]] == [(2.0, 2.0), (1.0, 0.0), (0.0, -2.0)]
+    w, b, _ = path[-1]
     assert 2 * w[0] + b > 0 > w[0] + b
     assert lectures.literal(X, y, 2.0, strict=True) == []
 
@@ -60,7 +60,7 @@ def test_margins(perceptrons):
 def test_mistakes(perceptrons, name):
     rows, settings = perceptrons
     report = EXPERIMENTS["perceptron-mistakes"].report
-    first, second = (2 * list(lectures.UPDATES).index(name) + k for k in (0, 1))
+    first, second = (3 * list(lectures.UPDATES).index(name) + k for k in (0, 1))
     assert all(claim.holds for claim in report(rows, settings).claims)
     many = changed(rows, **{f"mistakes {name}": 10**9})
     assert [k for k, claim in enumerate(report(many, settings).claims) if not claim.holds] == [

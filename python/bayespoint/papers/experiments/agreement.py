@@ -22,7 +22,7 @@ from bayespoint.papers.experiments.framework import (
     Text,
     units_of,
 )
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of, power
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, every, mean_of, power
 from bayespoint.papers.experiments.toy import widest
 
 DIMENSIONS = (3, 5, 10, 30, 100)
@@ -154,7 +154,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         for dimension, cell in cells.items():
             excess = [_excess(cell, rule) for rule in RULES]
             if dimension in high:
-                most = max(most, excess[1], key=lambda mean: mean.high(3))
+                most = max(most, excess[1], key=lambda mean: mean.value + 3 * mean.error)
             shares = [f"{_share(cell, pair):.3f}" for pair in PAIRS]
             lines.append(
                 [f"{load}", f"{dimension}", *shares, cell.mean("error vote", 100),
@@ -164,14 +164,17 @@ def _report(rows: Rows, settings: Settings) -> Report:
             powers[pair].append(power(high, [_share(cells[at], pair) for at in high]))
     claims = []
     for pair in ("vote", "point"):
-        steepest = max(slope.high(3) for slope in powers[pair])
         known, title = ", ".join(map(str, powers[pair])), PAIRS[pair][0]
         claims += [
-            _TEXT.claim("falls", steepest < 0, pair=title, high=HIGH, powers=known),
-            _TEXT.claim("fast", steepest < -0.5, pair=title),
-        ]
-    same = most.high(3) < MOST
-    claims.append(_TEXT.claim("errors", same, high=HIGH, excess=f"{most:.3f}", most=MOST))
+            _TEXT.claim(
+                "falls", every(slope.below() for slope in powers[pair]),
+                pair=title, high=HIGH, powers=known,
+            ),
+            _TEXT.claim("fast", every(slope.below(-0.5) for slope in powers[pair]), pair=title),
+        ]  # fmt: skip
+    claims.append(
+        _TEXT.claim("errors", most.below(MOST), high=HIGH, excess=f"{most:.3f}", most=MOST)
+    )
     table = _TEXT.table("shares", lines, splits=settings.splits)
     return Report([table], claims, [_TEXT.fill("metric"), _TEXT.fill("noise")])
 
@@ -228,7 +231,7 @@ def _inscribed(rows: Rows, settings: Settings) -> Report:
     claims = []
     for key, rival in (("mass", "ellipsoid"), ("ellipsoid", "ball")):
         gains = [mean_of(cell[rival] - cell[key]) for cell in (*cells.values(), rows)]
-        nearer = all(gain.low(3) > 0 for gain in gains)
+        nearer = every(gain.above() for gain in gains)
         claims.append(_ELLIPSOID.claim(key, nearer, gain=f"{gains[-1]:.3f}"))
     known = {"splits": settings.splits, "centers": " | ".join(CENTERS.values())}
     return Report([_ELLIPSOID.table("centers", lines, **known)], claims)

@@ -39,6 +39,7 @@ def _volumes(rows: Rows, settings: Settings) -> Report:
     largest = bounds.volume_bayes(1000, -random_labels, DELTA)
     half, vacuous = (_dimension(1000, limit) for limit in (0.5, 1.0))
     volume = np.exp(quoted)
+    few, smaller = (_vote_and_draw(99, -np.log(omega) - 99 * np.log(2)) for omega in (0.01, 1e-20))
     claims = [
         _FIGURE_1.claim("truncated", 7.8e-29 <= volume < 7.9e-29, volume=volume),
         _FIGURE_1.claim("below-70", vote < 0.7, vote=vote, draw=draw),
@@ -50,6 +51,7 @@ def _volumes(rows: Rows, settings: Settings) -> Report:
             largest=largest,
             random_labels=random_labels,
         ),
+        _FIGURE_1.claim("below-100", few[0] < 1, vote=few[0], draw=few[1], smaller=smaller[0]),
     ]
     return Report([table], claims, [_FIGURE_1.fill("remark-70", shorter=shorter, half=half)])
 
@@ -82,8 +84,12 @@ def _margins(rows: Rows, settings: Settings) -> Report:
     new = [float(line[3]) for line in lines]
     old = [float(line[5]) for line in lines]
     useful = {m: bounds.linear_svm(m, 100, 0.1**0.5, DELTA) for m in (500, 2000, 5000)}
+    digits = 60_000
+    bound = bounds.linear_svm(digits, 400, 0.01, DELTA)
+    known = bounds.luckiness(digits, 0.01, DELTA)
     claims = [
         _FIGURE_2.claim("vacuous", min(old) > 1),
+        _FIGURE_2.claim("tiny", bound < 1 < known, bound=bound, known=known),
         _FIGURE_2.claim("below-theorem-1", all(a < b for a, b in zip(new, old, strict=True))),
         _FIGURE_2.claim(
             "predictive", useful[2000] < 1 <= useful[500], large=useful[2000], small=useful[500]

@@ -121,7 +121,9 @@ def _report(rows: Rows, settings: Settings) -> Report:
         rate = _exponent(rows.where(problem=problem, dynamics="geodesic"))
         slower = all(float(line[-1]) > float(line[0]) for line in lines)
         claims += [
-            _TEXT.claim("rate", rate.low(3) <= -0.5, problem=problem, exponent=rate),
+            _TEXT.claim(
+                "rate", rate.above(-0.5) is not True, general=True, problem=problem, exponent=rate
+            ),
             _TEXT.claim("hoeffding", slower, problem=problem),
         ]
     lines = []
@@ -140,7 +142,8 @@ def _report(rows: Rows, settings: Settings) -> Report:
             claims.append(
                 _TEXT.claim(
                     "bias",
-                    (p < 0.001) == biased,
+                    ((p < 0.001) or None) if biased else p >= 0.001,
+                    general=not biased,
                     problem=problem,
                     label=label,
                     verdict="biased" if biased else "not visibly biased",

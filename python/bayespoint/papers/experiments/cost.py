@@ -8,51 +8,69 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.svm import SVC
 
 from bayespoint import VersionSpace
 from bayespoint.base.validation import Floats
 from bayespoint.datasets import make_teacher
-from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.correlation import CorrelationLength, correlation_length
 from bayespoint.papers.displays import sphere
+from bayespoint.papers.dynamics import Flipper, Scattered
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks
 from bayespoint.papers.experiments.framework import (
-    SPLITS,
     Experiment,
     Report,
     Settings,
     Text,
-    units_of,
 )
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of, power
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, every, grid, mean_of, power
 from bayespoint.papers.rollback import without_warnings
 
 SIZES, QUICK_SIZES = (50, 100, 200, 400, 800, 1600), (50, 100)
 FAMILIES = {"fixed": "D = 20", "growing": "D = m / 4"}
+FEW, MIDDLE = (3, 5, 10), 100
+"""Dimensions, beside 20, and examples of the problems with a reflecting sphere."""
+SPHERE = Scattered(scattering="specular", scatterer="auto")
+ANGLES = {"length": 1e-3, "close": 1e-5}
+"""Radians between the directions of two balls."""
+FLAT = 0.1
+"""Power of m below which something does not grow."""
 LARGE = 200
 """The smallest m for the powers of m."""
 REFERENCE, QUICK_REFERENCE = 200_000, 20_000
 """Bounces of each of the four balls whose center is the exact one."""
 BOUNCES, BALLS = 3_000, 4
+POINTS = 50_000
+"""Bouncing points of each ball of the flipper."""
 ACCURACY = 0.1
 """Angle to the center of mass, in units of the root mean squared angle of a draw."""
 RIVALS = {"margin": "maximal margin", "analytic": "analytic center"}
-COSTS = {"cost center": "billiard", **{f"cost {key}": title for key, title in RIVALS.items()}}
-NAMES = ("length", "bounces", *COSTS)
-COLORS = dict(zip(("Λ", *COSTS.values()), ("black", "#0072B2", "#D55E00", "#009E73"), strict=True))
+COSTS = {
+    "cost start": ("billiard's start", "#56B4E9"),
+    "cost flight": ("its flight", "#0072B2"),
+    "cost margin": ("maximal margin", "#D55E00"),
+    "cost analytic": ("analytic center", "#009E73"),
+    "cost libsvm": ("libsvm", "#CC79A7"),
+}
+NAMES = (*ANGLES, "bounces", *COSTS)
+LOGS = ("angle", "slow", "exact", "libsvm")
+"""Logarithms of ratios: of Λ, and of times."""
 
 
-_units = units_of({"m": QUICK_SIZES}, run=SPLITS, family=FAMILIES, m=SIZES)
+def _units(settings: Settings) -> list[Row]:
+    sizes, runs = QUICK_SIZES if settings.quick else SIZES, range(settings.splits)
+    return grid(run=runs, family=FAMILIES, m=sizes) + grid(run=runs, family=FEW, m=[MIDDLE])
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
     m = unit["m"]
-    dimension = 20 if unit["family"] == "fixed" else m // 4
+    family = unit["family"]
+    dimension = 20 if family == "fixed" else m // 4 if family == "growing" else family
     seed = settings.seed_of(m, dimension, unit["run"])
     X, y, teacher = make_teacher(m, dimension, return_teacher=True, random_state=seed)
     space = VersionSpace(X @ X.T, y)
-    with without_warnings():  # "together" counts them
-        pairs = correlation_length(space, n_pairs=25, max_bounces=20_000, random_state=seed)
+    pairs = {name: _neighbors(space, seed, angle=angle) for name, angle in ANGLES.items()}
     long = fly(space, QUICK_REFERENCE if settings.quick else REFERENCE, seed, draws=100)
     center = long.center @ X
     draws = long.draws.reshape(-1, m) @ X
@@ -65,22 +83,44 @@ def _measure(unit: Row, settings: Settings) -> Row:
     start, whole = (min(seconds for _, seconds in run) for run in runs)
     square = np.mean([sphere.angle(found.center @ X, center) ** 2 for found, _ in runs[1]])
     bounces = BOUNCES * float(square) / (ACCURACY * spread) ** 2
+    flight = bounces * max(whole - start, 0) / BOUNCES
     margin, seconds = _timed(space.max_margin)
     inside = margin.dual_coef @ X
     middle, more = _timed(lambda: _analytic_center(y[:, None] * X, inside))
+    _, libsvm = _timed(lambda: SVC(C=1e10, kernel="precomputed").fit(space.gram, y))
     row: Row = {
-        "length": pairs.bounces,
-        "together": (~pairs.parted).sum(),
+        **{name: found.bounces for name, found in pairs.items()},
+        "together": (~pairs["length"].parted).sum(),
         "bounces": bounces,
-        "cost center": 1000 * (start + bounces * (whole - start) / BOUNCES),
+        "cost start": 1000 * start,
+        "cost flight": 1000 * flight,
         "cost margin": 1000 * seconds,
         "cost analytic": 1000 * (seconds + more),
+        "cost libsvm": 1000 * libsvm,
         "error center": sphere.angle(center, teacher) / np.pi,
     }
     for key, w in (("margin", inside), ("analytic", middle)):
         row[f"away {key}"] = sphere.angle(w, center) / spread
         row[f"error {key}"] = sphere.angle(w, teacher) / np.pi
+    row |= {
+        "cost center": 1000 * (start + flight),
+        "log angle": np.log(pairs["close"].bounces / pairs["length"].bounces),
+        "log slow": np.log((start + flight) / seconds),
+        "log exact": np.log((start + 100 * flight) / seconds),
+        "log libsvm": np.log(libsvm / (start + flight)),
+        "sphere": np.nan,
+        "points": np.nan,
+    }
+    if m == MIDDLE:
+        points = fly(space, POINTS, seed, motion=Flipper(average="bounces"))
+        row["sphere"] = _neighbors(space, seed, motion=SPHERE).bounces
+        row["points"] = sphere.angle(points.center @ X, center) / spread
     return row
+
+
+@without_warnings()  # "together" counts the pairs that do not part
+def _neighbors(space: VersionSpace, seed: int, **settings: Any) -> CorrelationLength:
+    return correlation_length(space, n_pairs=25, max_bounces=20_000, random_state=seed, **settings)
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -108,63 +148,97 @@ def _analytic_center(walls: Floats, w: Floats) -> Floats:
 
 
 def _report(rows: Rows, settings: Settings) -> Report:
-    lines, ratios = [], []
-    powers: dict[str, list[Mean]] = {name: [] for name in NAMES}
+    lines = []
+    powers: dict[str, list[Mean]] = {name: [] for name in (*NAMES, "cost center")}
+    logs: dict[str, list[Mean]] = {name: [] for name in LOGS}
     for family, title in FAMILIES.items():
-        cells = rows.where(family=family).by("m")
+        of_family = rows.where(family=family)
+        cells = of_family.by("m")
         large = [m for m in cells if m >= LARGE or settings.quick]
         for m, cell in cells.items():
-            ratios.append(mean_of(np.log(cell["cost center"] / cell["cost margin"])))
             lines.append(
-                [title, f"{m}", *(f"{cell.mean(name):.0f}" for name in ("length", "bounces")),
+                [title, f"{m}", *(f"{cell.mean(name):.0f}" for name in (*ANGLES, "bounces")),
                  *(f"{cell.mean(name):.1f}" for name in COSTS),
                  *(cell.mean(f"away {key}") for key in RIVALS),
                  *(cell.mean(f"error {key}", 100) for key in ("center", *RIVALS))]
             )  # fmt: skip
-        for name in NAMES:
-            powers[name].append(power(large, [cells[m].mean(name) for m in large]))
+        for name, slopes in powers.items():
+            slopes.append(power(large, [cells[m].mean(name) for m in large]))
+        for name, means in logs.items():
+            means.append(of_family.mean(f"log {name}"))
         fitted = [powers[name][-1] for name in NAMES]
         lines.append([title, "power of m", *fitted, *[""] * (2 * len(RIVALS) + 1)])
     known = {name: " and ".join(map(str, slopes)) for name, slopes in powers.items()}
-    flat = {name: all(slope.low(3) < 0 for slope in slopes) for name, slopes in powers.items()}
-    slower = [
-        slope.minus(ours).low(3) > 0
+    flat = {name: every(slope.below(FLAT) for slope in slopes) for name, slopes in powers.items()}
+    slower = every(
+        slope.minus(ours).above()
         for key in RIVALS
         for slope, ours in zip(powers[f"cost {key}"], powers["cost center"], strict=True)
-    ]
+    )
+    titles = {"cost center": "billiard", **{f"cost {key}": title for key, title in RIVALS.items()}}
+    times = ", ".join(f"{title} {known[name]}" for name, title in titles.items())
+    middle = [rows.where(family=f, m=MIDDLE) for f in (*FEW, "fixed")]
+    shorter = [mean_of(np.log(cell["length"] / cell["sphere"])) for cell in middle]
+    points = [cell.mean("points") for cell in middle]
+    spheres = [
+        [f"{dimension}", *(f"{cell.mean(name):.0f}" for name in ("length", "sphere")),
+         f"{cell.mean('points'):.3f}"]
+        for dimension, cell in zip((*FEW, 20), middle, strict=True)
+    ]  # fmt: skip
     away = [rows.mean(f"away {key}") for key in RIVALS]
-    times = ", ".join(f"{title} {known[name]}" for name, title in COSTS.items())
-    least, most = np.exp(min(ratios).value), np.exp(max(ratios).value)
-    slow = min(ratio.low(3) for ratio in ratios) > 0
-    apart = min(mean.low(3) for mean in away) > ACCURACY
     claims = [
-        _TEXT.claim("length", flat["length"], large=LARGE, powers=known["length"]),
+        _TEXT.claim("length", flat["length"], large=large[0], powers=known["length"], flat=FLAT),
         _TEXT.claim("bounces", flat["bounces"], powers=known["bounces"]),
-        _TEXT.claim("superior", all(slower), powers=times),
-        _TEXT.claim("slow", slow, least=least, most=most),
-        _TEXT.claim("away", apart, accuracy=ACCURACY, away=" and ".join(map(str, away))),
-    ]
+        _TEXT.claim("superior", slower, powers=times),
+        *(
+            _TEXT.claim(
+                key, every(log.above() for log in logs[name]), accuracy=accuracy,
+                factors=" and ".join(f"{np.exp(log.value):.1f}" for log in logs[name]),
+            )
+            for key, name, accuracy in (
+                ("angle", "angle", 0), ("slow", "slow", ACCURACY), ("slow", "exact", ACCURACY / 10),
+                ("libsvm", "libsvm", ACCURACY),
+            )
+        ),
+        _TEXT.claim(
+            "away", every(mean.above(ACCURACY) for mean in away),
+            accuracy=ACCURACY, away=" and ".join(map(str, away)),
+        ),
+        _TEXT.claim("sphere", every(gain.above() for gain in shorter[:2]), where="3 and 5"),
+        _TEXT.claim("sphere", every(gain.above() for gain in shorter[2:]), where="10 and 20"),
+        _TEXT.claim("points", every(off.below(ACCURACY) for off in points[2:]), accuracy=ACCURACY),
+    ]  # fmt: skip
     together = rows["together"].sum()
-    remark = _TEXT.fill("together", together=together, pairs=100 * len(rows), large=LARGE)
-    return Report([_TEXT.table("growth", lines, splits=settings.splits)], claims, [remark])
+    remark = _TEXT.fill("together", together=together, pairs=100 * len(rows), large=large[0])
+    tables = [
+        _TEXT.table("growth", lines, splits=settings.splits),
+        _TEXT.table("spheres", spheres, m=MIDDLE, points=4 * POINTS),
+    ]
+    return Report(tables, claims, [remark])
 
 
 def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 3)
     panels = (
-        ("common bounces Λ", {"length": "Λ"}),
+        (
+            "common bounces Λ",
+            {"length": ("0.001 rad", "black"), "close": ("1e-5 rad", "gray")},
+        ),
         ("processor's time, ms", COSTS),
-        ("angle to the center / spread", {f"away {key}": title for key, title in RIVALS.items()}),
+        (
+            "angle to the center / spread",
+            {f"away {key}": COSTS[f"cost {key}"] for key in RIVALS},
+        ),
     )
     for ax, (label, names) in zip(axes, panels, strict=True):
-        for name, title in names.items():
+        for name, (title, color) in names.items():
             for family, line in (("fixed", "-"), ("growing", "--")):
                 curve(ax, rows.where(family=family), "m", name, fmt="o" + line, markersize=4,
-                      color=COLORS[title], label=f"{title}, {FAMILIES[family]}")  # fmt: skip
+                      color=color, label=f"{title}, {FAMILIES[family]}")  # fmt: skip
         ax.set(xscale="log", xlabel="examples m", ylabel=label)
-        ax.set(**({"yscale": "log"} if names is COSTS else {"ylim": (0, None)}))
+        ax.set(**({"ylim": (0, None)} if ax is axes[2] else {"yscale": "log"}))
         only_ticks(ax.xaxis, rows.by("m"))
-    axes[2].axhline(ACCURACY, color=COLORS["billiard"], linestyle="dotted")
+    axes[2].axhline(ACCURACY, color=COSTS["cost flight"][1], linestyle="dotted")
     legend_below(figure, axes[:2], 4)
 
 

@@ -82,7 +82,10 @@ class Claim:
 
     text: str
     holds: bool | None
-    """None: undecided, since the units are too few for it."""
+    """None: undecided, neither it nor the contrary is shown."""
+
+    general: bool = False
+    """Whether it says that nothing differs, or that all agree, which few units do not refute."""
 
 
 @dataclass(frozen=True)
@@ -148,14 +151,17 @@ class Text:
         title, *columns = self.fill(key, **values).removesuffix(" |").split(" | ")
         return Table(title, columns, [[f"{cell}" for cell in row] for row in rows])
 
-    def claim(self, key: str, holds: bool | np.bool_, **values: Any) -> Claim:
+    def claim(
+        self, key: str, holds: bool | np.bool_ | None, *, general: bool = False, **values: Any
+    ) -> Claim:
         """Return a claim with its places filled."""
-        return Claim(self.fill(key, **values), bool(holds))
+        verdict = None if holds is None else bool(holds)
+        return Claim(self.fill(key, **values), verdict, general)
 
     def unless(self, key: str, exceptions: Sequence[str], words: str, **values: Any) -> Claim:
-        """Return a claim that holds but for exceptions, which end its sentence after `words`."""
+        """Return a general claim but for exceptions, which end its sentence after `words`."""
         ending = f"{words}{', '.join(exceptions)}" if exceptions else ""
-        return self.claim(key, not exceptions, exceptions=ending, **values)
+        return self.claim(key, not exceptions, general=True, exceptions=ending, **values)
 
 
 def no_units(settings: Settings) -> list[Row]:
@@ -205,7 +211,10 @@ class Experiment:
         report = self.report(rows, settings)
         if not settings.quick or self.units is no_units:
             return report
-        claims = [replace(claim, holds=claim.holds or None) for claim in report.claims]
+        claims = [
+            replace(claim, holds=(claim.holds and not claim.general) or None)
+            for claim in report.claims
+        ]
         return replace(report, claims=claims)
 
     @property

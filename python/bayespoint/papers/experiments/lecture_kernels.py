@@ -18,7 +18,7 @@ from bayespoint.papers.experiments.framework import (
     Text,
     units_of,
 )
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, every, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.primal import Perceptron
 from bayespoint.papers.rollback import without_warnings
@@ -124,13 +124,13 @@ def _width_report(rows: Rows, settings: Settings) -> Report:
                 shares = (cell[f"{key} {width:g}"].mean() for key in ("training", "support"))
                 surface[-1] += [f"{100 * share:.1f}" for share in shares]
                 surface[-1].append(f"{cell[f'spread {width:g}'].mean():.2f}")
-            over = _excess(cell, small).low(2) > 0
-            overfit.append(cell[f"training {small:g}"].max() == 0 and over)
+            exact = cell[f"training {small:g}"].max() == 0
+            overfit.append(exact and _excess(cell, small).above(0, 2))
             flat.append(cell[f"spread {large:g}"].mean() / cell[f"spread {best:g}"].mean())
-            worse.append(_excess(cell, large).low(2) > 0)
+            worse.append(_excess(cell, large).above(0, 2))
             rule[shape] = _excess(cell, 1.0)
         excess = ", ".join(f"{shape} {mean} %" for shape, mean in rule.items())
-        holds = all(mean.low(2) < 1 for mean in rule.values())
+        holds = every(mean.below(1, 2) for mean in rule.values())
         distances.append(_WIDTH.claim("distance", holds, classes=classes, excess=excess))
     n, part = len(lines), 1 / small
     tables = [
@@ -138,9 +138,9 @@ def _width_report(rows: Rows, settings: Settings) -> Report:
         _WIDTH.table("surface", surface, part=part, large=large),
     ]
     claims = [
-        _WIDTH.claim("overfits", all(overfit), part=part, count=sum(overfit), n=n),
+        _WIDTH.claim("overfits", every(overfit), part=part, count=overfit.count(True), n=n),
         _WIDTH.claim("flat", max(flat) < 0.1, large=large, most=max(flat)),
-        _WIDTH.claim("worse", all(worse), count=sum(worse), n=n),
+        _WIDTH.claim("worse", every(worse), count=worse.count(True), n=n),
     ]
     return Report(tables, [*claims, *distances])
 
@@ -272,7 +272,7 @@ def _xor_report(rows: Rows, settings: Settings) -> Report:
         ),
         _XOR.claim(
             "new",
-            least > 20 and all(gain.low(2) > 0 for gain in gains),
+            every([least > 20, *(gain.above(0, 2) for gain in gains)]),
             least=least,
             gain=min(gains).value,
         ),

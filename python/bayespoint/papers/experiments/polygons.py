@@ -20,7 +20,7 @@ from bayespoint.papers.experiments.framework import (
     Text,
     units_of,
 )
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.rows import Row, Rows, every, grid, mean_of
 
 ANGLE = 0.4
 BOUNCES = (1_000, 10_000, 100_000)
@@ -134,7 +134,7 @@ def _inscribed(rows: Rows, settings: Settings) -> Report:
             claims.append(
                 _INSCRIBED.claim(
                     "mass",
-                    gain.low(3) > 0 and 2 * count > settings.splits,
+                    every([gain.above(), 2 * count > settings.splits]),
                     stretch=stretch,
                     name=name,
                     gain=f"{gain:.3f}",
@@ -143,7 +143,7 @@ def _inscribed(rows: Rows, settings: Settings) -> Report:
                 )
             )
     gain = mean_of(rows["circle"] - rows["ellipse"])
-    claims.append(_INSCRIBED.claim("ellipse", gain.low(3) > 0, gain=f"{gain:.3f}"))
+    claims.append(_INSCRIBED.claim("ellipse", gain.above(), gain=f"{gain:.3f}"))
     table = _INSCRIBED.table(
         "distances",
         lines,
@@ -196,14 +196,16 @@ def _trajectory(rows: Rows, settings: Settings) -> Report:
     for name in TABLES:
         of_table = rows.where(table=name)
         nearer = (of_table["distance"] < rival).sum()
-        claims.append(_PATH.claim("nearer", nearer == len(of_table), name=name, rival=rival,
-                                  nearer=nearer, n=len(of_table)))  # fmt: skip
+        claims.append(_PATH.claim("nearer", nearer == len(of_table), general=True, name=name,
+                                  rival=rival, nearer=nearer, n=len(of_table)))  # fmt: skip
     after, without = part["with a scatterer"], part["polygon"]
     claims.append(_PATH.claim("scatterer", 3 * after < without, after=after, without=without))
     # Of the longest paths, the last ones.
     plain, scattered = (middle[name] for name in TABLES)
     claims.append(
-        _PATH.claim("faster", scattered < plain, most=n, scattered=scattered, plain=plain)
+        _PATH.claim(
+            "faster", scattered < plain, general=True, most=n, scattered=scattered, plain=plain
+        )
     )
     return Report([table], claims)
 

@@ -22,7 +22,7 @@ from bayespoint.papers.experiments.framework import (
     Text,
     units_of,
 )
-from bayespoint.papers.experiments.rows import Row, Rows, mean_of
+from bayespoint.papers.experiments.rows import Row, Rows, every, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.plotting.style import label_decades
@@ -221,13 +221,14 @@ def _validity(rows: Rows, settings: Settings) -> Report:
         _BOUNDS.claim(
             "valid",
             not too_many,
+            general=True,
             delta=DELTA,
             level=LEVEL,
             tests=len(keys),
             exceptions=f"; except {'; '.join(too_many)}" if too_many else "",
         ),
         _BOUNDS.claim(
-            "control", not _allowed(wrong, len(rows), len(keys)), wrong=wrong, n=len(rows)
+            "control", not _allowed(wrong, len(rows), len(keys)) or None, wrong=wrong, n=len(rows)
         ),
         *_order(rows),
     ]
@@ -276,7 +277,7 @@ def _limit(failures: int, n: int) -> str:
 
 def _symmetric(rows: Rows, settings: Settings) -> Report:
     lines, by_size = [], rows.by("m")
-    better: dict[str, list[bool]] = {rival: [] for rival in RIVALS}
+    better: dict[str, list[bool | None]] = {rival: [] for rival in RIVALS}
     for m, chosen in {**by_size, "all": rows}.items():
         means = [
             f"{chosen[name].mean():.2f}"
@@ -287,7 +288,7 @@ def _symmetric(rows: Rows, settings: Settings) -> Report:
             gain, error = _gain(chosen, rival)
             more, lost = (gain > 0).sum(), (gain < -2 * error).sum()
             counts[rival] = more, lost
-            better[rival].append(gain.mean() > 0)
+            better[rival].append(mean_of(gain).above())
             cells += [
                 f"{more} of {len(gain)}", f"{(gain > 2 * error).sum()}, {lost}", mean_of(gain)
             ]  # fmt: skip
@@ -298,8 +299,8 @@ def _symmetric(rows: Rows, settings: Settings) -> Report:
         more, lost = counts[rival]  # of all
         known = {"name": name, "more": more, "n": len(rows), "lost": lost or "none"}
         claims += [
-            _SYMMETRIC.claim("mean", all(better[rival][: len(by_size)]), name=name),
-            _SYMMETRIC.claim("single", lost == 0, **known),
+            _SYMMETRIC.claim("mean", every(better[rival][: len(by_size)]), name=name),
+            _SYMMETRIC.claim("single", lost == 0, general=True, **known),
         ]
     largest = rows["ln R, ball"] - rows["ln ball"]
     above = (largest > -4 * rows["error, ball"]).all()
@@ -346,6 +347,7 @@ def _priors(rows: Rows, settings: Settings) -> Report:
         _PRIOR.claim(
             "failures",
             all(_allowed(count, n, len(PRIORS)) for count in failures.values()),
+            general=True,
             failures=", ".join(f"{name} {count}" for name, count in failures.items()),
         ),
     ]

@@ -23,13 +23,14 @@ class Mean(NamedTuple):
     value: float
     error: float
 
-    def low(self, n: float) -> float:
-        """Return the mean less n standard errors."""
-        return self.value - n * self.error
+    def above(self, limit: float = 0.0, n: float = 3) -> bool | None:
+        """Return whether the mean is above a limit: None if it is not n standard errors off."""
+        gap = self.value - limit
+        return bool(gap > 0) if abs(gap) > n * self.error else None
 
-    def high(self, n: float) -> float:
-        """Return the mean and n standard errors."""
-        return self.value + n * self.error
+    def below(self, limit: float = 0.0, n: float = 3) -> bool | None:
+        """Return whether the mean is below a limit: None if it is not n standard errors off."""
+        return Mean(-self.value, self.error).above(-limit, n)
 
     def minus(self, other: Mean) -> Mean:
         """Return the difference from an independent mean."""
@@ -41,6 +42,12 @@ class Mean(NamedTuple):
 
     def __str__(self) -> str:
         return format(self)
+
+
+def every(verdicts: Iterable[bool | None]) -> bool | None:
+    """Return whether all hold: False if one does not, else None if one is undecided."""
+    known = set(verdicts)
+    return False if False in known else None if None in known else True
 
 
 def mean_of(values: ArrayLike) -> Mean:

@@ -79,7 +79,8 @@ def _report(rows: Rows, settings: Settings) -> Report:
     largest = soft["softness"].max()
     last = soft.where(softness=largest)["vote"]
     usable = soft["training"][(soft["training"] > 0) & (soft["vote"] < 1)]
-    chosen, best = 100 * selected.chosen, 100 * selected.errors.mean(axis=0).min()
+    chosen = 100 * selected.chosen
+    best = 100 * selected.errors[:, selected.errors.mean(axis=0).argmin()]
     gain = mean_of(selected.at_random - chosen)
     claims = [
         _TEXT.claim(
@@ -94,11 +95,13 @@ def _report(rows: Rows, settings: Settings) -> Report:
         ),
         _TEXT.claim(
             "random",
-            (gain.low(2) if settings.splits > 1 else gain.value) > 0,
+            gain.above(0, 2),
             gain=gain,
             hard=mean_of(selected.hard - chosen),
         ),
-        _TEXT.claim("best", chosen.mean() - best < 1, chosen=chosen.mean(), best=best),
+        _TEXT.claim(
+            "best", mean_of(chosen - best).below(1, 2), chosen=chosen.mean(), best=best.mean()
+        ),
     ]
     return Report(tables, claims, [_TEXT.fill("conditions", error=np.nanmax(rows["vote_error"]))])
 

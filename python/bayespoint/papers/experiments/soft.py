@@ -10,7 +10,7 @@ from bayespoint import kernels
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.drawing import curve
 from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.rows import Row, Rows, every, grid, mean_of
 from bayespoint.papers.experiments.toy import cube
 
 QUICK_LAMBDAS = (0.0, 0.1, 10.0)
@@ -66,22 +66,21 @@ def _report(rows: Rows, settings: Settings) -> Report:
         svm, bpm = (
             np.array([100 * cell[name] for cell in cells.values()]) for name in ("svm", "bpm")
         )
-        angles = [cell.mean("angle") for cell in cells.values()]
+        angles = np.array([cell["angle"] for cell in cells.values()])
         lines = [
             [f"{softness:g}", cell.mean("svm", 100), cell.mean("bpm", 100), mean_of(gains),
-             f"{angle:.3f}", f"{cell.mean('distances').value:.3f}"]
+             f"{mean_of(angle):.3f}", f"{cell.mean('distances').value:.3f}"]
             for (softness, cell), gains, angle in zip(cells.items(), svm - bpm, angles, strict=True)
         ]  # fmt: skip
         tables.append(_TEXT.table("errors", lines, title=title, splits=svm.shape[1]))
-        means = np.array([angle.value for angle in angles])
-        claims += _claims(problem, list(cells), svm, bpm, means)
+        claims += _claims(problem, list(cells), svm, bpm, angles)
     return Report(tables, claims, [_TEXT.fill("numbers")])
 
 
 def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[Claim]:
     """Return the claims on one problem.
 
-    Errors are in percent, of shape (values of λ, splits); angles are means, one for each λ.
+    Errors, in percent, and angles have the shape (values of λ, splits).
     """
     best_svm, best_bpm = svm.mean(axis=1).argmin(), bpm.mean(axis=1).argmin()
     least = bpm[best_bpm].mean()
@@ -89,11 +88,14 @@ def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[
     closer = mean_of(svm[0] - bpm[0] - svm[best_svm] + bpm[best_bpm])
     positive = 1 + bpm[1:].mean(axis=1).argmin()
     helps = mean_of(bpm[0] - bpm[positive])
-    top = angle.argmax()
+    first, *_, last = means = angle.mean(axis=1)
+    top = means.argmax()
+    # It falls at each step, and to less than a half.
+    falls = [*np.diff(angle[top:], axis=0), angle[-1] - angle[0] / 2]
     return [
         _TEXT.claim(
             "close",
-            off.high(2) > 0 and off.low(2) < least / 10,
+            every([off.below(least / 10, 2), off.below(0, 2) is not True]),
             problem=problem,
             svm=svm[best_svm].mean(),
             svm_at=lambdas[best_svm],
@@ -102,10 +104,10 @@ def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[
             off=off,
             share=100 * off.value / least,
         ),
-        _TEXT.claim("closer", closer.low(2) > 0, problem=problem, closer=closer),
+        _TEXT.claim("closer", closer.above(0, 2), problem=problem, closer=closer),
         _TEXT.claim(
             "helps",
-            helps.low(2) > 0,
+            helps.above(0, 2),
             problem=problem,
             bpm_at=lambdas[best_bpm],
             positive=lambdas[positive],
@@ -113,12 +115,12 @@ def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[
         ),
         _TEXT.claim(
             "meet",
-            (np.diff(angle[top:]) < 0).all() and angle[-1] < angle[0] / 2,
+            every(mean_of(fall).below() for fall in falls),
             problem=problem,
             top=lambdas[top],
-            first=angle[top],
-            last=angle[-1],
-            hard=angle[0],
+            first=means[top],
+            last=last,
+            hard=first,
             end=": it grows first)" if top else ")",
         ),
     ]

@@ -181,7 +181,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
     claims = [
         _TEXT.claim("printed", exact == 19, exact=exact, mismatches=", ".join(off)),
         _TEXT.claim("mistakes", not broken),
-        _TEXT.claim("sparser", sparser == len(rows), sparser=sparser, n=len(rows)),
+        _TEXT.claim("sparser", sparser == len(rows), general=True, sparser=sparser, n=len(rows)),
         *_main_result(rows),
         *_many(rows),
         two_lines,
@@ -263,7 +263,8 @@ def _many(rows: Rows) -> list[Claim]:
     )
     means = {name: error.value for name, error in _errors(rows).items()}
     worst, best = max(means.values()), min(means.values())
-    fewest = min(CONSISTENT, key=lambda name: means[name])
+    fewest, most = (end(CONSISTENT, key=lambda name: means[name]) for end in (min, max))
+    gap = _over_digits(rows, lambda of: of[f"{most}_error"] - COMPARABLE * of[f"{fewest}_error"])
     lead = _over_digits(rows, lambda of: of["normalized_error"] - of[f"{fewest}_error"])
     return [
         _TEXT.claim(
@@ -275,7 +276,7 @@ def _many(rows: Rows) -> list[Claim]:
         ),
         _TEXT.claim(
             "comparable",
-            worst <= COMPARABLE * best,
+            gap.below(0, 2),
             best=best,
             worst=worst,
             comparable=COMPARABLE,
