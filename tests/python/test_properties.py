@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
-from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, kernels
+from bayespoint import InfeasibleError, VersionSpace
 from bayespoint.papers.dynamics import Chord, Flipper
 from helpers import SHIFT as SEED
 from helpers import flown, sample
@@ -255,37 +255,3 @@ def test_order_and_copies_of_examples_do_not_matter(problem, random):
     cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
     if min(error, error_too) < 0.1:
         assert np.arccos(np.clip(cosine, -1, 1)) < 6 * np.hypot(error, error_too) + 1e-6
-
-
-@seed(SEED)
-@budget(8, 300)
-@given(
-    problems(25),
-    st.sampled_from([kernels.RBF(1.0), kernels.Linear(), kernels.Polynomial(2, 1.0)]),
-    st.sampled_from([-150, -100, -75, 0, 10, 76, 77, 78, 100, 150]),
-    st.booleans(),
-)
-def test_probabilities_of_far_points(problem, kernel, power, several):
-    """The center decides at any distance, unless k(x, x) is no double."""
-    x, y = problem
-    if several:
-        y = np.arange(len(y)) % 3
-    model = BayesPointClassifier(kernel, softness=0.1, tol=0.5, n_draws=8, random_state=0)
-    fitted, error = outcome(model.fit, {"X": x, "y": y})
-    if error is not None:
-        return
-    points = 10.0**power * np.concatenate([x, -x])
-    values, error = outcome(fitted.decision_function, {"X": points})
-    if error is not None:
-        with np.errstate(all="ignore"):
-            squares = kernel.diag(points)
-        too_large = squares.max() > 1e280 or "distances overflow" in str(error)
-        assert too_large or squares.min() < 1e-280
-        return
-    assert np.isfinite(values).all()
-    index = values.argmax(axis=1) if several else (values > 0).astype(int)
-    np.testing.assert_array_equal(fitted.predict(points), fitted.classes_[index])
-    for method in ("moments", "mixture"):
-        p = fitted.predict_proba(points, method=method)
-        assert ((p >= 0) & (p <= 1)).all()
-        np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-9)

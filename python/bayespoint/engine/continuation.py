@@ -6,9 +6,9 @@ are the engine's. Draws are arrays of their own: those in the result are not sto
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,13 +88,7 @@ def resumed_settings(result: BilliardResult, new: SampleSettings) -> SampleSetti
             "length is that of the whole path, and must be at least the "
             f"{result.length!r} radians of the earlier run; got {new.length!r}"
         )
-    return dataclasses.replace(
-        known,
-        length=new.length,
-        tol=new.tol,
-        max_bounces=new.max_bounces,
-        max_time=new.max_time,
-    )
+    return replace(known, **{name: getattr(new, name) for name in LIMITS})
 
 
 def _state(result: object) -> State:

@@ -179,15 +179,17 @@ def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
         )
     values = [_decision_values(graph.input, model) for model in models]
     z, sign = values[0]
-    if len(models) > 1:
+    shares = []
+    if len(models) > 1 or probabilities:
         shares = [_shares(of_model, len(classes)) for of_model, _ in values]
+    if len(models) > 1:
         z = _quantile(_average(shares, weights))
         z = sign = z.op("Gather", np.array([1]), axis=1) if len(classes) == 2 else z
     graph.decide(z, sign, classes)
     if probabilities:
         observed = [  # with the label noise of each model
-            _shares(of_model, len(classes)) * model.labels.spans + model.labels.floors
-            for (of_model, _), model in zip(values, models, strict=True)
+            share * model.labels.spans + model.labels.floors
+            for share, model in zip(shares, models, strict=True)
         ]
         _average(observed, weights).op("Identity", output="probabilities")
 

@@ -51,7 +51,7 @@ def together(n_chains: int) -> int:
 class SoftDraws:
     """What some steps of n balls found."""
 
-    z: Floats  # (n, n_steps, D) places after each step
+    draws: Floats  # (n, n_steps, D) places after each step
     residuals: Floats  # (n, n_steps) their log residuals
     reference: Floats  # (n, n_steps) those of independent draws of the t distribution
     trials: int  # number of angles tried
@@ -80,14 +80,9 @@ class Balls:
         """Take some steps of each ball."""
         normal = self.normal
         found = self._balls.steps(n_steps, normal.mean, normal.root, self.posterior)
-        return SoftDraws(
-            found["draws"],
-            found["residuals"] + self._constant,
-            found["reference"] + self._constant,
-            found["trials"],
-            found["bounces"],
-            found["refused"],
-        )
+        for name in ("residuals", "reference"):
+            found[name] += self._constant
+        return SoftDraws(**found)
 
 
 def sample(
@@ -194,19 +189,19 @@ class _Record:
         """Number of draws of a chain."""
         return self.per_chain * len(self.ends)
 
-    def add(self, draws: SoftDraws, spacing: int) -> None:
+    def add(self, flown: SoftDraws, spacing: int) -> None:
         """Add steps, of which every `spacing`-th is kept."""
-        self.trials += draws.trials
-        self.bounces += draws.bounces
-        self.refused += draws.refused
-        self.reference.append(draws.reference.ravel())
-        ends = self.flown + 1 + np.arange(draws.z.shape[1])
+        self.trials += flown.trials
+        self.bounces += flown.bounces
+        self.refused += flown.refused
+        self.reference.append(flown.reference.ravel())
+        ends = self.flown + 1 + np.arange(flown.draws.shape[1])
         self.flown = int(ends[-1])
         kept = ends % spacing == 0
         self.ends = np.append(self.ends, ends[kept])
-        self.z.append(draws.z[:, kept])
-        self.residuals.append(draws.residuals[:, kept])
-        for z in draws.z.swapaxes(0, 1):
+        self.z.append(flown.draws[:, kept])
+        self.residuals.append(flown.residuals[:, kept])
+        for z in flown.draws.swapaxes(0, 1):
             self._open += z
             self._n_open += 1
             if self._n_open == self._per_sum:

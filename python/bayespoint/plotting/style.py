@@ -66,8 +66,6 @@ class Display:
     """The matplotlib axes of the last drawing."""
     figure_: Any
     """Their figure."""
-    panel_size: tuple[float, float] = (4.6, 3.6)
-    """Width and height in inches, if the display is one of several panels."""
 
     def _begin(self, ax: Any, size: tuple[float, float], **kwargs: Any) -> Any:
         """Return the axes to draw on, and keep them and their figure."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -182,40 +181,29 @@ class TuningDisplay(Display):
     def _draw_plane(self, ax: Any, best: int) -> None:
         levels = [0, *_NATS]
         norm = import_matplotlib("colors").BoundaryNorm(levels, 256, extend="max")
-        values = self.log_evidence if self.surface is None else self.surface
-        top = max(self.log_evidence[best], float(np.max(values)))
+        colors = {"norm": norm, "cmap": "cividis_r"}
+        top, shown = self.log_evidence[best], None
         if self.surface is not None and self.grid is not None:
-            below_best = np.ma.masked_invalid(top - self.surface)
-            x, y = self.grid
-            filled = ax.contourf(
-                x, y, below_best, levels, extend="max", norm=norm, cmap="cividis_r"
-            )
+            below_best = np.ma.masked_invalid(max(top, np.max(self.surface)) - self.surface)
+            shown = ax.contourf(*self.grid, below_best, levels, extend="max", **colors)
             if met := [nats for nats in _NATS[:7] if below_best.min() < nats < below_best.max()]:
-                self.contours_ = ax.contour(x, y, below_best, met, colors="black", linewidths=0.5)
+                self.contours_ = ax.contour(
+                    *self.grid, below_best, met, colors="black", linewidths=0.5
+                )
                 ax.clabel(self.contours_, fmt="%g", fontsize=8)
-        tried = partial(
-            ax.scatter,
-            self.tried[:, 0],
-            self.tried[:, 1],
-            s=26,
-            linewidths=0.8,
-            label="settings tried",
-            zorder=4,
-        )
-        if self.surface is None:
-            below_top = top - self.log_evidence
-            self.scatter_ = tried(c=below_top, edgecolors=ink(), norm=norm, cmap="cividis_r")
+            ends = {"xlim": self.grid[0][[0, -1]], "ylim": self.grid[1][[0, -1]]}
+            look = {"color": "white", "edgecolors": "black"}
         else:
-            self.scatter_ = tried(color="white", edgecolors="black")
-        shown = self.scatter_ if self.surface is None else filled
-        bar = ax.figure.colorbar(shown, ax=ax, ticks=levels)
+            ends, look = {}, {"c": top - self.log_evidence, "edgecolors": ink()} | colors
+        self.scatter_ = ax.scatter(
+            *self.tried.T, s=26, linewidths=0.8, label="settings tried", zorder=4, **look
+        )
+        bar = ax.figure.colorbar(shown or self.scatter_, ax=ax, ticks=levels)
         bar.set_label("approximate log evidence below the best (nats)")
         bar.ax.set_yticklabels([f"{nats:g}" for nats in levels])
         bar.ax.invert_yaxis()
         self._mark_best(ax, *self.tried[best])
-        ax.set(yscale="log", ylabel=self._axis_label(1))
-        if self.grid is not None:
-            ax.set(xlim=self.grid[0][[0, -1]], ylim=self.grid[1][[0, -1]])
+        ax.set(yscale="log", ylabel=self._axis_label(1), **ends)
         below(ax, ncols=2)
 
     def _draw_line(self, ax: Any, best: int) -> None:

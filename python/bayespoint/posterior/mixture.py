@@ -145,8 +145,7 @@ class Mixture(Savable):
         """Return the logarithm of `predict_proba`."""
         mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
         if len(self.models) == 1:
-            [values] = self._values(X, diag, strict=True, mixture=mixture)
-            values = self._labels.weighted(values, self.class_weight)
+            values = self._weighted_values(X, diag, mixture=mixture)
             return self._labels.observed(self._labels.log_classes(values))
         return observed(self, self._log_shares(X, diag, strict=True, mixture=mixture))
 
@@ -237,10 +236,12 @@ class Mixture(Savable):
             signs[split] = self._weighted_values(points[split], None, strict=False)
         return signs
 
-    def _weighted_values(self, X: Any, diag: ArrayLike | None, *, strict: bool = True) -> Floats:
+    def _weighted_values(
+        self, X: Any, diag: ArrayLike | None, *, strict: bool = True, mixture: bool = False
+    ) -> Floats:
         """Return the decision values with the class weights, for each point and row."""
         if len(self.models) == 1:
-            [values] = self._values(X, diag, strict=strict)
+            [values] = self._values(X, diag, strict=strict, mixture=mixture)
         else:  # those that give the averages before label noise
             shares = np.logaddexp.reduce(self._log_shares(X, diag, strict=strict), axis=0)
             values = self._labels.predicts.decision(shares)

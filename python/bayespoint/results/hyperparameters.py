@@ -69,7 +69,8 @@ class Search(Result):
         str
             A line with the names, and one for each setting.
         """
-        rows = self._best(n)
+        full = self.tried[self.tried[:, -2] == self.n_examples]
+        rows = full[np.argsort(-full[:, -1], kind="stable")[:n]]
         cells = [[f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows]
         return "\n".join(as_columns([self.names, *cells]))
 
@@ -82,10 +83,6 @@ class Search(Result):
             ("at a bound", ", ".join(self.at_bounds) or "none"),
             ("settings tried", f"{len(self.tried)} on up to {self.n_examples} examples"),
         ]
-
-    def _best(self, n: int) -> Floats:
-        full = self.tried[self.tried[:, -2] == self.n_examples]
-        return full[np.argsort(-full[:, -1], kind="stable")[:n]]
 
 
 def rates(noise: Noise) -> str:

@@ -1,17 +1,14 @@
-"""Samplers against exact laws: simulation-based calibration, closed forms, rejection.
+"""Samplers against exact laws: simulation-based calibration.
 
 The harness of the engine is tests/laws; what the door and the classifier add is checked here.
 """
-
-import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace
+from bayespoint import BayesPointClassifier
 from bayespoint.kernels import RBF
-from bayespoint.results import diagnostics
 from helpers import SLOW, seed
 
 ALPHA = 1e-3  # of a whole test, by Bonferroni
@@ -80,43 +77,3 @@ def test_true_values_have_uniform_ranks(case):
 def test_a_wrong_noise_rate_has_not():
     p = unevenness(ranks(200, 0.2, 0.3, 0.01, 3))
     assert min(p) < 1e-6, p
-
-
-def _worth(u):
-    """Return the effective sample size of (chains, draws) values, at most their number."""
-    return min(float(diagnostics.ess_bulk(u[..., None])[0]), u.size)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("transparency", [0.0, 0.1])
-def test_rejection_agrees(transparency):
-    rng = np.random.default_rng(seed(6))
-    x = rng.standard_normal((8, 3))
-    y = np.where(x @ rng.standard_normal(3) > 0, 1, -1)
-    run = VersionSpace(x @ x.T, y).sample(
-        n_trajectories=16,
-        n_draws=400,
-        length=1200.0,
-        options=SampleOptions(transparency=transparency, refresh="full"),
-        random_state=seed(7),
-    )
-    w = rng.standard_normal((1_500_000, 3))
-    w /= np.linalg.norm(w, axis=1, keepdims=True)
-    violated = np.sum((w @ x.T) * y <= 0, axis=1)
-    accepted = w[rng.uniform(size=len(w)) < np.power(transparency, violated)]
-    center, exact = run.center @ x, accepted.mean(axis=0)
-    assert center @ exact / np.linalg.norm(center) / np.linalg.norm(exact) >= 0.999
-    found = run.draws @ x
-    scores = []
-    axis = exact / np.linalg.norm(exact)
-    for _ in range(20):
-        test = rng.standard_normal(3)
-        test -= 0.7 * (test @ axis) * axis
-        votes, share = (found @ test > 0).astype(float), np.mean(accepted @ test > 0)
-        if 0.02 < share < 0.98:
-            worth = _worth(votes)
-            error = math.sqrt(share * (1 - share) * (1 / worth + 1 / len(accepted)))
-            scores.append((votes.mean() - share) / error)
-    assert len(scores) >= 5
-    p = 2 * stats.norm.sf(np.abs(scores))
-    assert min(p) * len(p) > ALPHA, scores

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, kernels
 from bayespoint.engine import sampling
 from helpers import SHIFT as SEED
 
@@ -51,19 +51,6 @@ def test_a_smaller_tolerance_gives_the_bits_of_a_fit_with_it(n_classes):
     # The tolerance has been reached already.
     before = refined.dual_coef_
     assert np.array_equal(refined.refine(tol=0.1).dual_coef_, before)
-
-
-def test_refining_gets_nearer():
-    X, y = data()
-    settings = {"kernel": kernels.RBF(2.0), "tol": 0.2}
-    exact = model(**settings | {"tol": 0.006, "random_state": SEED + 1}).fit(X, y)
-    fitted = model(**settings).fit(X, y)
-    refined = copy.deepcopy(fitted).refine(fitted.billiard_.center_error / 4)
-    one = VersionSpace(kernels.RBF(2.0)(X), 2 * y - 1, softness=0.1, offset=1.0)
-    gap = (refined.dual_coef_ - exact.dual_coef_)[0]
-    error = refined.billiard_.center_error
-    assert error < fitted.billiard_.center_error / 2
-    assert np.sqrt(gap @ (one.margins(gap) * one.y)) < 5 * np.hypot(error, 0.006)
 
 
 def test_settings_changed_after_the_fit_are_ignored():

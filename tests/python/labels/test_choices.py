@@ -11,9 +11,7 @@ from scipy import special, stats
 from bayespoint import BayesPointClassifier, BayesPointRanker, kernels
 from bayespoint.blocks import Blocks
 from bayespoint.data import choices
-from bayespoint.engine import sampling
 from bayespoint.engine.laws import largest_probabilities
-from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import Differences
 from bayespoint.labels import Labels
 from bayespoint.tuning.objective import log_evidence_of
@@ -185,30 +183,6 @@ def test_independent_noise_of_the_walls_of_a_choice_fails(way):
     tol = 0.02 if way is None else 0.5
     wrong = model.evidence(tol=tol, random_state=seed(4))
     assert abs(wrong.value - exact.log_evidence) > 5 * math.hypot(wrong.error, exact.error)
-
-
-def test_transparency_of_each_wall_fails():
-    noise = 0.15
-    exact = Exact(SETS, noise=noise)
-    examples, labels = choices.as_examples(X, np.array(SETS), 4), Labels.choices(4)
-    labels, kernel = labels.with_noise((noise, noise)), Differences(KERNEL)
-    points = labels.points(examples.inputs, examples.label)
-    m = len(points)
-    problem = labels.problem(kernel(points), examples.label, np.full(m, SOFTNESS / 2), 0.0)
-    np.testing.assert_array_equal(problem.walls.observations, [0, 1, 2, 3, 0, 2, 3, 0, 3])
-    of_each = replace(problem.walls, observations=np.arange(9))
-    settings = SampleSettings(tol=0.005, n_draws=2000, transparency=labels.transparency)
-    length = math.sqrt(2) * math.exp(math.lgamma((m + 1) / 2) - math.lgamma(m / 2))
-
-    def distance(walls):
-        run = sampling.sample(replace(problem, walls=walls), settings, seed=seed(5))
-        mean = length * kernel(Differences.rows(X), points) @ run.center * run.center_norm
-        expected, spread = exact.mean(exact.f)
-        ess = 1 / (1 / run.ess + 1 / exact.ess)
-        return (np.abs(mean - expected) / spread).max() * math.sqrt(ess)
-
-    assert distance(problem.walls) < 5
-    assert distance(of_each) > 8
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.2])

@@ -183,22 +183,6 @@ def test_the_larger_of_two_is_a_wall():
     assert common.sum() > 20
     np.testing.assert_allclose(z[common, 1], special.ndtri(p)[common], rtol=0, atol=1e-8)
     np.testing.assert_allclose(z[:, 0], -z[:, 1], rtol=1e-8)
-    # Leave-one-out: harmonic means over the draws.
-    precision = np.linalg.inv(matrix).diagonal()
-    heights, label = binary @ matrix, (y > 0).astype(int)
-    others = np.sqrt(1 - binary**2 / precision)  # their part of the unit length
-    inside = (heights - binary / precision) * np.sqrt(precision) * y / others
-    inside = special.stdtr(29, math.sqrt(29) * inside)
-    alone = special.ndtri(1 / (1 / inside).mean(axis=0))
-    both = np.stack([-heights, heights], axis=1) / math.sqrt(2)
-    left_out = Labels.several(2).left_out(both, units, precision, label, drawn.lengths).z
-    np.testing.assert_allclose(left_out[np.arange(30), label], alone, rtol=0, atol=1e-3)
-    factor = LeftOut(Labels.two_classes(), (y * alone)[:, None], label).factor()
-    assert LeftOut(Labels.several(2), left_out, label).factor() == pytest.approx(factor, abs=0.01)
-    of_wall = Labels.two_classes().left_out(
-        heights[:, None], binary[:, None], precision, label, drawn.lengths
-    )
-    np.testing.assert_allclose(of_wall.z[:, 0] * y, alone, rtol=0, atol=1e-8)
 
 
 def test_without_variance_decision_values_are_finite():

@@ -38,7 +38,7 @@ class PlainBalls:
             while (left > 0).any():
                 left = self.fly(left)
             places.append(self.z)
-        return SimpleNamespace(z=np.stack(places, axis=1), bounces=self.bounces)
+        return SimpleNamespace(draws=np.stack(places, axis=1), bounces=self.bounces)
 
     def directions(self):
         """Draw new directions, of the law given the place and a scale drawn afresh."""

@@ -88,7 +88,7 @@ def draws(block, dimension, n_batches, index=0, n_chains=4, normal=None, kind=Ba
     if normal is None:
         normal = approximation(blocks, block, dimension)
     balls = kind(blocks, normal, n_chains, seed(index), n_rising(block))
-    z = np.concatenate([balls.steps().z for _ in range(n_batches)], axis=1)[:, 2 * BATCH :]
+    z = np.concatenate([balls.steps().draws for _ in range(n_batches)], axis=1)[:, 2 * BATCH :]
     return normal.mean + z @ normal.root.T, normal
 
 
@@ -426,7 +426,7 @@ def test_dask_gives_the_same_bits(settings):
 
 
 def arrays(found):
-    return found.z, found.residuals, found.reference
+    return found.draws, found.residuals, found.reference
 
 
 @pytest.mark.parametrize("n", [3, 40])

@@ -231,19 +231,6 @@ def test_parts_in_turn_are_a_pass():
         assert parts.functional_margin_.min() <= last.min()
 
 
-@pytest.mark.parametrize("update", ["R", "R2", None])
-def test_mistakes_on_a_stream_keep_the_bound(update):
-    for index in range(20):
-        x, y = separable(3000 + index, intercept=update is not None)
-        x = np.vstack([x[[np.linalg.norm(x, axis=1).argmax()]], x])  # R from the first example on
-        y = np.append(y[np.linalg.norm(x[1:], axis=1).argmax()], y)
-        model = Perceptron(bias_update=update)
-        for k in range(len(y)):
-            model.partial_fit(x[[k]], y[[k]], classes=np.unique(y))
-        whole = Perceptron(bias_update=update, max_epochs=10**5).fit(x, y)
-        assert model.n_mistakes_[0] <= whole.mistake_bound_[0]
-
-
 def test_stochastic_descent_comes_near_the_smallest_loss():
     rng = np.random.default_rng([SEED, 71])
     x, w = rng.standard_normal((20_000, 5)), rng.standard_normal(5)

@@ -116,9 +116,6 @@ def test_a_wedge_agrees_with_quadrature():
     root = np.linalg.cholesky(full)
     signs = np.array([1.0, -1.0])
 
-    def margins_at(turn):
-        return signs * (root @ [math.cos(turn), math.sin(turn)])
-
     def weight(margins):
         return margins[:, 0] ** 2 + 3.0 * (margins[:, 1] > 1.0)
 

@@ -171,13 +171,3 @@ def test_kernels_without_derivatives_are_drawn_by_differences():
     [search] = {id(one.search.tried): one.search for one in found[:1]}.values()
     assert search.r_hat.shape == (2,)
     assert 0 <= search.seed_error < 0.2
-
-
-def test_draws_do_not_depend_on_the_number_of_threads():
-    X = np.random.default_rng(seed(8)).standard_normal((60, 3))
-    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
-    given = task(defaults.default_kernel(X), X, y, offset=OFFSET)
-    one, two = (drawn(replace(given, budget=replace(given.budget, n_jobs=n)), 4)[0] for n in (1, 2))
-    for a, b in zip(one, two, strict=True):
-        assert (a.kernel, a.softness, a.weight) == (b.kernel, b.softness, b.weight)
-        np.testing.assert_array_equal(a.search.tried, b.search.tried)

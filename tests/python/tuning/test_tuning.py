@@ -1,6 +1,7 @@
 """Expectation propagation against the exact evidence, and the search by it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
 from bayespoint.data.examples import Examples
+from bayespoint.labels import Labels
 from bayespoint.tuning import approximate_log_evidence
 from bayespoint.tuning.climbing import LEVELS
 from bayespoint.tuning.density import Density
@@ -111,16 +113,20 @@ def test_a_kernel_without_derivatives_is_searched_by_differences():
 
 
 @pytest.mark.parametrize("kernel", [1.0 * kernels.RBF(), kernels.Polynomial(2)])
-@pytest.mark.parametrize(("n_classes", "rates"), [(2, 0), (2, 2), (3, 0), (3, 1)])
+@pytest.mark.parametrize(("n_classes", "rates"), [(2, 0), (2, 2), (3, 0), (3, 1), (4, 0), (4, 1)])
 def test_the_gradient_of_the_search(kernel, n_classes, rates):
+    """Four classes are ordered; with a rate of label noise their softness is given."""
     rng = np.random.default_rng(seed(0))
     X, weight = rng.standard_normal((120, 2)), rng.uniform(0.5, 1.0, 120)
     values = X[:, 0] * X[:, 1] + 0.4 * rng.standard_normal(120)
-    y = np.digitize(values, [-0.3, 0.3][: n_classes - 1])
+    y = np.digitize(values, [-0.3, 0.3, 1.0][: n_classes - 1])
+    softness = 0.3 if n_classes == 4 and rates else None
     given = {"weight": weight, "n_landmarks": 15, "offset": 1.0, "rates": rates}
-    one = objective(kernel, X, y, **given)
+    one = objective(kernel, X, y, **given, softness=softness)
+    if n_classes == 4:
+        one = replace(one, problems=Labels.ordered(4, "median").problems(y))
     starts = [1.5 * each.start for each in one.task.parameters]
-    theta = np.log([*starts, 0.3, *[0.05, 0.1][:rates]])
+    theta = np.log([*starts, *([0.3] if softness is None else []), *[0.05, 0.1][:rates]])
     assert_slopes(one, theta, abs=0.01)
 
 

@@ -99,8 +99,6 @@ class BilliardDisplay(Display):
     (3, '0.96')
     """
 
-    panel_size = (4.4, 4.9)
-
     def __init__(
         self,
         *,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from bayespoint import VersionSpace
 from bayespoint.papers import bounds
-from helpers import SLOW, seed, teacher_space
+from bayespoint.papers.perceptron import KernelPerceptron
+from helpers import seed
 
 # --- printed numbers ---
 
@@ -55,45 +55,11 @@ def test_two_parallel_lines():
     assert bounds.mistakes(math.sqrt(2) / 2) == 2
     along = np.linspace(-0.7, 0.7, 50)
     x = np.stack([np.tile(along, 2), np.repeat([0.7071, -0.7071], 50)], axis=1)
-    c, updates = perceptron(x @ x.T, np.repeat([1, -1], 50))
-    assert updates <= 2
-    assert np.count_nonzero(c) <= 2
+    found = KernelPerceptron("linear", fit_intercept=False).fit(x, np.repeat([1, -1], 50))
+    assert len(found.support_) <= found.n_mistakes_[0] <= 2
 
 
 # --- compression ---
-
-
-def perceptron(gram, y, order=None):
-    """The perceptron of the paper's Definition 1: dual coefficients and number of updates."""
-    c, updates = np.zeros(len(y)), 0
-    order = range(len(y)) if order is None else order
-    while True:
-        before = updates
-        for i in order:
-            if y[i] * (gram[i] @ c) <= 0:
-                c[i] += y[i]
-                updates += 1
-        if updates == before:
-            return c, updates
-
-
-@pytest.mark.slow
-def test_mistakes_bound_the_perceptron():
-    for k in range(60 if SLOW else 25):
-        _, space = teacher_space(40, 4, 100 + k)
-        found = space.max_margin(tol=0.01)
-        radius = np.sqrt(space.gram.diagonal().max())
-        limit = bounds.mistakes(found.margin, radius)
-        order = np.random.default_rng(seed(k)).permutation(40)
-        c, updates = perceptron(space.gram, space.y, order)
-        assert np.count_nonzero(c) <= updates <= limit
-        # Normalizing never raises the bound.
-        lengths = np.sqrt(space.gram.diagonal())
-        normalized = VersionSpace(space.gram / np.outer(lengths, lengths), space.y)
-        best = bounds.normalized_margins(
-            normalized, normalized.max_margin(tol=0.01).dual_coef
-        ).min()
-        assert bounds.mistakes(best) <= bounds.mistakes(found.margin * (1 - 0.01), radius)
 
 
 def test_mistakes_rounds_up_but_not_by_rounding_errors():
