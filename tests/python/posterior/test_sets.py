@@ -255,7 +255,5 @@ def test_what_leave_one_out_needs():
     some, *_ = fitted(approximation="landmarks", n_components=20)
     with pytest.raises(ValueError, match="X and y must be training examples"):
         some.leave_one_out()
-    with pytest.raises(ValueError, match="y must hold labels among"):
-        some.leave_one_out(X, y + 5)
     with pytest.raises(ValueError, match="y must have shape"):
         some.leave_one_out(X, y[1:])

@@ -251,10 +251,3 @@ def test_errors_name_the_argument_and_change_nothing():
     model = _model("two", approximation="landmarks", n_components=10).fit(X[:M], y[:M])
     with pytest.raises(ValueError, match="update needs the kernel matrix"):
         model.update(X[:2], [0, 1])
-
-
-def test_refine_says_that_an_update_has_no_state():
-    X, y = _data("two")
-    model = _model("two").fit(X[:M], y[:M]).update(X[M : M + 1], y[M : M + 1])
-    with pytest.raises(ValueError, match="refine needs the state"):
-        model.refine(0.01)
