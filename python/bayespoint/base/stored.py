@@ -57,7 +57,7 @@ def check(value: Any) -> None:
 
 def _check_types(value: Stored) -> None:
     cls, needed, free = type(value), set[str](), False
-    hints = typing.get_type_hints(cls, None, {"KW_ONLY": Any})  # no type for Python 3.10
+    hints = typing.get_type_hints(cls)
     for name in dir(cls):
         if isinstance(known := getattr(cls, name, None), cached_property):
             hints[name] = typing.get_type_hints(known.func)["return"]

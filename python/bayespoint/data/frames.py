@@ -6,7 +6,6 @@ import datetime
 import decimal
 import math
 import numbers
-import re
 import zoneinfo
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -286,13 +285,11 @@ def _without_zones(name: str, entries: Array, wanted: str) -> tuple[list[Any], s
     return [entry and entry.replace(tzinfo=None) for entry in moved], zone
 
 
-def _zone_of(name: str) -> datetime.tzinfo:
+def _zone_of(name: str) -> datetime.tzinfo | None:
     """Return the zone of a name, which may be an offset as Python writes it."""
-    match = re.fullmatch(r"UTC([+-])(\d\d):(\d\d)", name)
-    if match is None:
-        return zoneinfo.ZoneInfo(name)
-    ahead = datetime.timedelta(hours=int(match[2]), minutes=int(match[3]))
-    return datetime.timezone(ahead if match[1] == "+" else -ahead)
+    if name.startswith(("UTC+", "UTC-")):
+        return datetime.datetime.strptime(name, "UTC%z").tzinfo
+    return zoneinfo.ZoneInfo(name)
 
 
 def _reals(name: str, entries: Array) -> Floats:

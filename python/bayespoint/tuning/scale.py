@@ -54,8 +54,8 @@ def choose(
         return scaler
     kernel = defaults.isotropic_kernel(some.inputs, columns)
     best, chosen = -np.inf, scaler
-    with one_thread(), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # a scale that overflows is not chosen
+    # A scale that overflows is not chosen.
+    with one_thread(), warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         for transform in transforms:
             moved = some.warped(transform)
             if not np.isfinite(moved.inputs).all():

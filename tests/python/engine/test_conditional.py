@@ -8,16 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from bayespoint.base import linalg
-from helpers import SHIFT, dual_angle, sample, seed
+from helpers import SHIFT, sample, seed
 
 SEED = 13 + SHIFT
-
-
-def problem(m=150, softness=0.1, index=0):
-    rng = np.random.default_rng(seed(index))
-    X = rng.normal(size=(m, 4))
-    y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) / 2 > 0, 1, -1)
-    return VersionSpace(kernels.RBF(2.0)(X), y, softness=softness, offset=1.0)
 
 
 @pytest.mark.parametrize("m", [1, 7, 255, 256, 257, 600])
@@ -29,27 +22,6 @@ def test_diagonal_of_the_inverse(m):
     assert factor.invertible
     expected = np.diag(np.linalg.inv(gram + 0.5 + np.diag(softness)))
     np.testing.assert_allclose(factor.inverse_diagonal(), expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("refresh", ["auto", "full"])
-@pytest.mark.parametrize("transparency", [0.0, (0.02, 0.1)])
-def test_it_is_the_center_of_the_arcs(transparency, refresh):
-    space = problem(softness=np.linspace(0.05, 0.5, 150))
-    settings = {"transparency": transparency, "random_state": SEED}
-    arcs = sample(space, tol=0.02, average="arc", refresh="full", **settings)
-    found = sample(space, tol=0.02, average="conditional", refresh=refresh, **settings)
-    assert dual_angle(space, arcs.center, found.center) < 3 * (
-        arcs.center_error + found.center_error
-    )
-    assert found.center_norm == pytest.approx(arcs.center_norm, abs=0.02)
-    # Bounces for the same error: the draws need as many in both.
-    cost = [run.bounces.sum() * run.center_error**2 for run in (found, arcs)]
-    assert cost[0] < cost[1] / 2
-    assert found.refresh == "full"
-    assert set(found.start) == {"typical"}
-    np.testing.assert_array_equal(found.center, found.arc_center)
-    if not transparency:
-        assert (space.margins(found.draws) > 0).all()
 
 
 @pytest.mark.filterwarnings("ignore:.*tangent pairs:sklearn.exceptions.ConvergenceWarning")

@@ -12,8 +12,6 @@ from bayespoint import Evidence, InfeasibleError, VersionSpace, _core, kernels
 from bayespoint.papers.onion import onion
 from helpers import seed
 
-RATES = np.array([0.0, 0.02, 0.1, 0.3])
-
 LADDER = [0.0, 0.4]
 """A rate of 0 beside another one is on the ladder of transparencies; alone it takes the bridge."""
 
@@ -74,17 +72,6 @@ def test_one_direction_is_refused(gram):
             run()
 
 
-def test_one_ladder_serves_every_rate():
-    space = gaussian_process(30, index=5)
-    together = space.evidence(RATES, tol=0.05, random_state=seed(0))
-    for i, rate in enumerate(RATES.tolist()):
-        alone = space.evidence(rate, tol=0.05, random_state=seed(10) + i)
-        assert isinstance(alone.value, float)
-        assert isinstance(alone.error, float)
-        error = math.hypot(alone.error, together.error[i])
-        assert abs(alone.value - together.value[i]) < 4 * error
-
-
 @pytest.mark.parametrize("what", ["volume", "rate", "pair", "far pair", "rates", "ladder"])
 def test_errors_are_honest(what):
     """The spread of repeated runs agrees with their errors, and the mean with the exact value."""
@@ -107,25 +94,6 @@ def test_errors_are_honest(what):
     bias = values.mean() - exact
     allowed = 4 * math.hypot(error, values.std() / math.sqrt(60))
     assert abs(bias) < allowed + reported**2 / 2  # of the logarithm of a mean
-
-
-@pytest.mark.parametrize("softness", [0.0, 1e-6, 1.0, 1e2])
-@pytest.mark.parametrize(
-    ("rates", "pairs"),
-    [
-        (0.0, [(0.0, 0.0)]),
-        (LADDER, [(0.0, 0.0), (0.4, 0.4)]),
-        (0.05, [(0.05, 0.05)]),
-        ((0.05, 0.2), [(0.05, 0.2)]),
-    ],
-)
-def test_every_softness(softness, rates, pairs):
-    """From hard walls to labels that are nearly noise."""
-    space = gaussian_process(6, index=7, softness=softness)
-    run = space.evidence(rates, tol=0.05, random_state=seed(0))
-    for value, of_value, pair in zip(np.ravel(run.value), np.ravel(run.error), pairs, strict=True):
-        exact, error = brute_force(space, *pair)
-        assert abs(value - exact) < 4 * math.hypot(error, of_value)
 
 
 # --- other results ---

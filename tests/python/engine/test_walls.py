@@ -1,7 +1,5 @@
 """Walls in place of labels: what VersionSpace does with them, and what is an error."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -21,28 +19,13 @@ def space():
     return VersionSpace(ITEMS, walls=preferences(), softness=0.2)
 
 
-def test_utilities_and_evidence_are_those_of_rejection(space):
-    rng = np.random.default_rng(seed(1))
-    z = rng.standard_normal((400_000, 6)) @ np.linalg.cholesky(ITEMS + 0.2 * np.eye(6)).T
-    first, second = np.transpose(BEFORE)
-    kept = z[(z[:, first] > z[:, second]).all(axis=1)]
-    run = space.sample(tol=0.01, n_draws=1000, random_state=seed(2))
-    assert (space.margins(run.draws) > 0).all()
-    assert space.contains(run.center)
-    u = space.problem.coordinates(run.draws).reshape(-1, 6)
-    for a in range(6):
-        expected, share = (kept[:, a] > kept[:, 2]).mean(), (u[:, a] > u[:, 2]).mean()
-        assert abs(share - expected) < 4 * (run.ess**-0.5 + len(kept) ** -0.5) / 2
-    found, p = space.evidence(tol=0.05, random_state=seed(3)), len(kept) / len(z)
-    assert abs(found.value - math.log(p)) < 4 * math.hypot(found.error, 1 / math.sqrt(len(kept)))
-
-
 def test_runs_continue_and_points_are_found(space):
     whole = space.sample(tol=0.03, random_state=seed(4))
     part = space.sample(tol=0.1, random_state=seed(4))
     on = space.sample(tol=0.03, options=SampleOptions(continue_from=part))
     np.testing.assert_array_equal(on.draws, whole.draws)
     np.testing.assert_array_equal(on.center, whole.center)
+    assert (space.margins(whole.draws) > 0).all()
     for method in ("light_trap", "max_margin"):
         assert space.contains(space.feasible_point(method, random_state=seed(5)))
     given = SampleOptions(start=whole.draws[0, 0])

@@ -51,12 +51,9 @@ class Problem:
         return p @ self._seen(noise)
 
     def accepted(self, index, noise=0.0, wanted=5_000, factor=1.0):
-        """Return u and thresholds, and the log evidence with its error.
-
-        Thresholds have `factor` times their variance.
-        """
+        """Return u and thresholds, which have `factor` times their variance."""
         rng, m = np.random.default_rng(seed(index)), len(self.labels)
-        root, kept, total = np.linalg.cholesky(self.matrix), [], 0
+        root, kept = np.linalg.cholesky(self.matrix), []
         spread, seen = math.sqrt(factor * self.variance_of_thresholds), self._seen(noise)
         most = seen.max(axis=0)[self.labels].prod()
         n_thresholds = self.n_classes - 1 if self.kind == "ordered" else 0
@@ -69,9 +66,7 @@ class Problem:
                 true = u.argmax(axis=1) if self.kind == "several" else (u[:, 0] > 0).astype(int)
             some = rng.uniform(size=len(u)) * most < seen[true, self.labels].prod(axis=1)
             kept.append((u[some], t[some]))
-            total += len(u)
-        u, t = map(np.concatenate, zip(*kept, strict=True))
-        return u, t, (math.log(most * len(u) / total), 1 / math.sqrt(len(u)))
+        return tuple(map(np.concatenate, zip(*kept, strict=True)))
 
     def means(self, u):
         """Return the means of the functions at the points given u, (n, n_functions, n_points)."""

@@ -106,7 +106,7 @@ def test_the_length_of_the_weight_vector_matters(kind, law):
     """Directions by rejection give the exact probabilities, and not with other lengths."""
     n_classes = 3 if kind == "several" else 2
     problem = Problem(kind, 4, n_classes, 0.3, index=3)
-    expected, error = problem.exact(*problem.accepted(10, wanted=20_000)[:2])
+    expected, error = problem.exact(*problem.accepted(10, wanted=20_000))
     units = problem.directions(problem.accepted(11, wanted=20_000)[0])
     direction, m = mean_direction(units, problem.matrix), len(problem.labels)
     apart = []

@@ -129,33 +129,6 @@ def test_thresholds_that_meet_leave_no_room_whatever_the_noise():
     assert np.isfinite(block.slopes(at_mean(block, w), MEAN)).all()
 
 
-def test_two_ordered_classes_are_two_classes_with_a_threshold():
-    """The threshold is the weight of another feature, minus the scale."""
-    block = make(replace(Labels.ordered(2, "median"), variance=1.0))
-    rows = np.concatenate([block.rows[0], -block.scale[:, None]], axis=1)
-    other = Block.of(rows[None], block.label, block.scale, TWO)
-    w = np.random.default_rng(seed(10)).standard_normal((5, 4))
-    trials = np.array([0, 1]), np.array([[1.0, 0.5], [0.3, -1.0]])
-    ours, theirs = (one.log_likelihoods(one.at_paths(w), trials) for one in (block, other))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-    for root in (None, 0.3 * np.eye(4)):
-        ours, theirs = (one.moments(w[0], root) for one in (block, other))
-        np.testing.assert_allclose(ours.slope, theirs.slope, rtol=1e-10)
-        np.testing.assert_allclose(ours.precision, theirs.precision, atol=1e-10)
-
-
-def test_choices_out_of_two_are_two_classes():
-    """Of differences, whose noise has twice the variance."""
-    block = make(Labels.choices(2).with_noise((0.1, 0.1)))
-    rows = (block.rows[:1] - block.rows[1:]) / math.sqrt(2)
-    label, labels = np.ones(len(block.label), dtype=np.intp), TWO.with_noise((0.1, 0.1))
-    other, w = Block.of(rows, label, block.scale, labels), weights(block)[0]
-    ours, theirs = (one.moments(w, None) for one in (block, other))
-    assert ours.value == pytest.approx(theirs.value, rel=1e-7)
-    np.testing.assert_allclose(ours.slope, theirs.slope, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(ours.precision, theirs.precision, atol=1e-6)
-
-
 def test_expectations_of_a_single_value_are_integrals():
     block = BLOCKS["two, noisy"]
     mean, root = np.array([0.5, -1.0, 0.3]), np.array([[0.3, 0.1, 0], [0, 0.2, 0.1], [0, 0, 0.2]])

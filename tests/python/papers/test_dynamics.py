@@ -58,16 +58,6 @@ def test_averages(motion):
         motion(average="impulse")
 
 
-def test_the_same_bits_for_any_number_of_threads():
-    space = space_of(*cone())
-    for motion in (Flipper(tau_max=1e5, average="bounces"), Scattered("cosine", "auto")):
-        one, two = (
-            sample(space, motion, tol=0.1, n_draws=5, random_state=SHIFT, n_jobs=n) for n in (1, 2)
-        )
-        np.testing.assert_array_equal(one.run.center, two.run.center)
-        np.testing.assert_array_equal(one.run.draws, two.run.draws)
-
-
 @pytest.mark.filterwarnings("ignore:the .* draws are worth")
 def test_weight_tol_ends_a_run():
     x, y = cone()

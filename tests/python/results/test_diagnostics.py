@@ -54,21 +54,6 @@ def test_against_arviz(shape):
             assert diagnostics.ess_bulk(x) == pytest.approx(expected, rel=1e-6, nan_ok=True)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("coefficient", [0.0, 0.5, 0.9, -0.3])
-def test_effective_size_of_an_autoregressive_process(coefficient):
-    """The integrated autocorrelation time of the process is (1 + a) / (1 - a)."""
-    ratios = []
-    for k in range(20):
-        draws = walk(coefficient, (4, 20_000), seed(5 + k))[:, 1000:]
-        expected = draws.size * (1 - coefficient) / (1 + coefficient)
-        ratios.append(diagnostics.ess_bulk(draws) / expected)
-        assert diagnostics.r_hat(draws) < 1.01
-    # The standard error is 5 % for a = 0.9; truncating the sum of correlations adds a bias of 1 %.
-    error = np.std(ratios, ddof=1) / np.sqrt(len(ratios))
-    assert abs(np.mean(ratios) - 1) < 5 * error + 0.02
-
-
 def test_quantities_are_independent_of_one_another():
     rng = np.random.default_rng(seed(0))
     draws = rng.standard_normal((3, 41, 5, 2)).cumsum(axis=1)
