@@ -30,7 +30,7 @@ from bayespoint.kernels.functions import (
     replace,
     requires_vectors,
 )
-from bayespoint.kernels.products import Summand, count, counts
+from bayespoint.kernels.products import Summands, count, counts
 from bayespoint.kernels.protocol import (
     Bounds,
     ByName,
@@ -165,7 +165,7 @@ class Kernel(Stored):
         """
         return diag_by_blocks(self, X)
 
-    def summands(self, d: int) -> tuple[Summand, ...]:
+    def summands(self, d: int) -> Summands:
         """Return the kernel as a sum of functions of distances or inner products, with all values.
 
         Parameters
@@ -473,7 +473,7 @@ class Sum(CompositeKernel):
 
     _operation = np.add
 
-    def summands(self, d: int) -> tuple[Summand, ...]:
+    def summands(self, d: int) -> Summands:
         parts = [part.summands(d) if isinstance(part, Kernel) else () for part in self.parts]
         return sum(parts, ()) if all(parts) else ()
 
@@ -570,7 +570,7 @@ class Scaled(CompoundKernel):
     def diag_with_pullback(self, X: Inputs) -> Pulled:
         return self._with_scaled(*part_diag_with_pullback(self.kernel, X))
 
-    def summands(self, d: int) -> tuple[Summand, ...]:
+    def summands(self, d: int) -> Summands:
         inner = self.kernel.summands(d) if isinstance(self.kernel, Kernel) else ()
         factor: float = given(self, "factor")
         return tuple(dataclasses.replace(one, factor=factor * one.factor) for one in inner)

@@ -16,6 +16,7 @@ from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.products import (
     Mixed,
     Summand,
+    Summands,
     inner,
     pair_of_vectors,
     squared,
@@ -48,7 +49,7 @@ class Linear(Kernel):
     def diag(self, X: Floats) -> Floats:
         return squares(vectors("X", X))
 
-    def summands(self, d: int) -> tuple[Summand, ...]:
+    def summands(self, d: int) -> Summands:
         return (Summand("product", 1.0, np.ones(d)),)
 
     def with_pullback(self, X: Any, Y: Other = None) -> Pulled:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from bayespoint import _core
 from bayespoint.base.validation import Floats, Singles
 from bayespoint.kernels.base import Kernel
-from bayespoint.kernels.products import Summand
+from bayespoint.kernels.products import Summand, Summands
 
 Predictor: TypeAlias = _core.Predictor
 """The compiled predictions of some models."""
@@ -20,7 +20,7 @@ Predictor: TypeAlias = _core.Predictor
 class Coefficients:
     """What the predictions of a model are made of, with its kernel as a sum."""
 
-    parts: tuple[Summand, ...]
+    parts: Summands
     offset: float  # constant that is added to all kernel values
     softness: float  # variance of the noise
     center: Floats  # (m,) coefficients of the mean function
@@ -28,7 +28,7 @@ class Coefficients:
     form: Singles  # (m + r, m + r) upper triangle, its quadratic form that of (k - P a, P^T k)
 
 
-def parts_of(kernel: Any, d: int) -> tuple[Summand, ...]:
+def parts_of(kernel: Any, d: int) -> Summands:
     """Return a kernel of rows with d features as a sum; empty if `predictor` takes none such."""
     parts = kernel.summands(d) if isinstance(kernel, Kernel) else ()
     measures = {part.measure for part in parts}

@@ -38,6 +38,9 @@ class Summand:
     limits: tuple[float, ...] = ()  # of the features, as in `Mixed`; none if all are numbers
 
 
+Summands: TypeAlias = tuple[Summand, ...]  # a kernel as a sum; empty for one that is none
+
+
 @dataclass(frozen=True, eq=False)
 class Mixed:
     """Rows of numbers and, in the last columns, of categories.

@@ -21,6 +21,7 @@ from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.products import (
     Mixed,
     Summand,
+    Summands,
     Terms,
     divided,
     in_rows,
@@ -306,7 +307,7 @@ class Laplacian(Stationary):
 
     _city_block = True
 
-    def summands(self, d: int) -> tuple[Summand, ...]:
+    def summands(self, d: int) -> Summands:
         return (self._summand(d),)
 
     def _profile(self) -> tuple[float, tuple[Terms, ...]]:
@@ -338,7 +339,7 @@ class Matern(Stationary):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
         validation.set_fields(self, nu=float(nu))
 
-    def summands(self, d: int) -> tuple[Summand, ...]:
+    def summands(self, d: int) -> Summands:
         return (self._summand(d),) if self.nu > 1 else ()  # else dk / d(r^2) is infinite at 0
 
     def _profile(self) -> tuple[float, tuple[Terms, ...]]:

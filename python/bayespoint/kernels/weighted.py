@@ -19,7 +19,7 @@ from bayespoint.kernels.functions import (
     part_diag_with_pullback,
     part_with_pullback,
 )
-from bayespoint.kernels.products import Mixed, Summand, pair_of_vectors, vectors
+from bayespoint.kernels.products import Mixed, Summands, pair_of_vectors, vectors
 from bayespoint.kernels.protocol import (
     Bounds,
     ByName,
@@ -156,7 +156,7 @@ class Weighted(CompoundKernel):
             for k in range(n)
         )
 
-    def summands(self, d: int) -> tuple[Summand, ...]:
+    def summands(self, d: int) -> Summands:
         inner = self.kernel.summands(d) if isinstance(self.kernel, Kernel) else ()
         if any(one.limits for one in inner):  # which would not be multiplied
             return ()

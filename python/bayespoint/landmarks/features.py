@@ -24,7 +24,7 @@ import numpy as np
 from bayespoint import _core, kernels
 from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Flags, Floats, Indices, Noise
-from bayespoint.kernels.products import Summand, count
+from bayespoint.kernels.products import Summands, count
 from bayespoint.kernels.protocol import ByName, Slopes, added
 from bayespoint.landmarks.basis import JITTER, jitter_of
 
@@ -162,7 +162,7 @@ class SumPlan:
         names = tuple(parameter.name for parameter in parameters)
         start = np.log([parameter.start for parameter in parameters])
 
-        def summands(theta: Floats) -> tuple[Summand, ...]:
+        def summands(theta: Floats) -> Summands:
             values = dict(zip(names, np.exp(theta).tolist(), strict=True))
             return kernels.replace(kernel, values).summands(inputs.shape[1])
 
