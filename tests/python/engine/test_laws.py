@@ -109,29 +109,6 @@ def test_the_largest_is_exact_however_far_behind(n_others):
     assert (np.diff(Observed("largest", n_others).derivatives(deeper)[0]) > 0).all()
 
 
-@LAWS
-@MIXED
-def test_sums_along_paths_are_those_of_each_observation(law, is_mixed):
-    n = 700  # more than one block
-    labels, rng = observed(law, n, is_mixed=is_mixed), np.random.default_rng(seed(5))
-    paths = [contrasts_of(law, n), *(0.03 * rng.standard_normal((4, WIDTHS[law], n)))]
-    sums = labels.log_likelihoods(paths, TRIALS)
-    by_contrast = labels.log_likelihoods(paths, TRIALS, by_contrast=True)
-    for ball, (a, b), row, slopes in zip(*TRIALS, sums, by_contrast, strict=True):
-        place, direction = paths[1 + 2 * ball : 3 + 2 * ball]
-        log_p, expected, _ = labels.derivatives(paths[0] + a * place + b * direction)
-        by_factors = (expected * place).sum(), (expected * direction).sum()
-        np.testing.assert_allclose(row, [log_p.sum(), *by_factors], rtol=1e-10, atol=1e-9)
-        np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=1e-15)
-    singles = [part.astype(np.float32) for part in paths]
-    found = labels.log_likelihoods(singles, TRIALS)
-    np.testing.assert_allclose(found, sums, rtol=1e-4, atol=1e-2)
-    part = labels.part(slice(600, 700))
-    of_part = part.log_likelihoods([np.ascontiguousarray(one[:, 600:]) for one in paths], TRIALS)
-    rest = labels.part(slice(600)).log_likelihoods([one[:, :600] for one in paths], TRIALS)
-    np.testing.assert_allclose(of_part + rest, sums, rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize("wrong", ["sign", "slope", "floor", "noise"])
 def test_a_wrong_law_fails(wrong):
     """The checks above notice a wrong sign, noise or second derivative."""
