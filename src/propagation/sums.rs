@@ -23,6 +23,10 @@ pub enum Measure {
 pub struct Summand {
     /// What it is a function of.
     pub measure: Measure,
+    /// Factor of the kernel.
+    pub factor: f64,
+    /// Factors of the features, shape (d,).
+    pub scale: Vec<f64>,
     /// Of distances r: its values, and `-2 dk / d(r²)`, or `-dk/dr` of city blocks.
     pub radial: Radial<2>,
 }
@@ -38,8 +42,19 @@ pub struct KernelPlan {
     pub n_landmarks: usize,
     /// Of the last features.
     pub limits: Vec<f64>,
-    /// The kernels that are added.
+    /// The kernels that are added, with any factors.
     pub summands: Vec<Summand>,
+}
+
+impl Summand {
+    /// Its value for equal points, divided by the factor, but for what numbers add to inner products.
+    pub fn at_zero(&self, limits: &[f64]) -> f64 {
+        let of_limits = self.scale[self.scale.len() - limits.len()..].iter().zip(limits);
+        match self.measure {
+            Measure::Product => 0.5 * of_limits.map(|(s, limit)| (s * limit).powi(2)).sum::<f64>(),
+            _ => self.radial.terms[0][0],
+        }
+    }
 }
 
 /// A summand's part of the values, without its factor.
@@ -81,28 +96,23 @@ impl KernelPlan {
         control: &Control,
     ) -> Result<KernelSum> {
         let each = self.summands.iter().zip(factors).zip(scales.rows());
-        let parts =
-            each.map(|((summand, &factor), scale)| self.part(summand, factor, &scale, control));
+        let parts = each.map(|((summand, &factor), scale)| {
+            self.part(&Summand { factor, scale: scale.to_vec(), ..*summand }, control)
+        });
         Ok(KernelSum { parts: parts.collect::<Result<_>>()? })
     }
 
-    fn part(
-        &self,
-        summand: &Summand,
-        factor: f64,
-        scale: &ArrayView1<'_, f64>,
-        control: &Control,
-    ) -> Result<Addend> {
+    fn part(&self, summand: &Summand, control: &Control) -> Result<Addend> {
+        let &Summand { measure, factor, ref scale, radial: mut of } = summand;
         let (n, d) = (self.n_landmarks, scale.len());
-        let (points, n_numbers) = (&self.points * scale, d - self.limits.len());
-        let of_limits = self.limits.iter().zip(scale.iter().skip(n_numbers));
+        let (points, n_numbers) = (&self.points * &ArrayView1::from(scale), d - self.limits.len());
+        let of_limits = self.limits.iter().zip(&scale[n_numbers..]);
         let limits: Vec<f64> = of_limits.map(|(a, b)| a * b).collect();
-        let mut of = summand.radial;
+        let at_zero = summand.at_zero(&self.limits);
         let mut first = 0;
-        if summand.measure == Measure::Product {
+        if measure == Measure::Product {
             first = n_numbers;
-            let square = limits.iter().map(|limit| limit * limit).sum::<f64>();
-            of = Radial { rate: 0.0, terms: [[0.5 * square, 0.0, -0.5], [1.0, 0.0, 0.0]] };
+            of = Radial { rate: 0.0, terms: [[at_zero, 0.0, -0.5], [1.0, 0.0, 0.0]] };
         }
         let shape = if first < d { (points.nrows(), n) } else { (0, 0) };
         let [mut values, mut radial] = [(); 2].map(|()| Array2::zeros(shape));
@@ -114,12 +124,12 @@ impl KernelPlan {
             for ((rows, values), radial) in rows.chunks(ROWS * (d - first)).zip(values).zip(radial)
             {
                 control.check()?;
-                let city_block = summand.measure == Measure::CityBlock;
+                let city_block = measure == Measure::CityBlock;
                 columns.values(rows, n, city_block, of, [values, radial]);
             }
         }
         Ok(Addend {
-            measure: summand.measure,
+            measure,
             factor,
             points,
             limits,
@@ -127,7 +137,7 @@ impl KernelPlan {
             first,
             values,
             radial,
-            at_zero: of.terms[0][0],
+            at_zero,
         })
     }
 }

@@ -88,6 +88,15 @@ pub fn here<R: Send>(
     })
 }
 
+/// Runs `work` on the calling thread, or on others.
+pub fn in_threads<R: Send>(
+    py: Python<'_>,
+    n_threads: usize,
+    work: impl FnOnce(&Control) -> Result<R> + Send,
+) -> PyResult<R> {
+    if n_threads == 1 { here(py, work) } else { interruptible(py, None, work) }
+}
+
 fn concluded<R>(raised: Option<PyErr>, result: std::thread::Result<Result<R>>) -> PyResult<R> {
     match (raised, result) {
         (Some(error), _) => Err(error),

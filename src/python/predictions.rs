@@ -4,24 +4,14 @@ use numpy::{IntoPyArray, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use super::call;
-use super::propagation::measure;
+use super::propagation::PartOfSum;
 use crate::base::require;
-use crate::predictions::{self, Model, Part};
-
-/// A part of a kernel: attributes of `bayespoint.kernels.products.Summand`.
-#[derive(FromPyObject)]
-struct PartOfKernel<'py> {
-    measure: String,
-    factor: f64,
-    scale: PyReadonlyArray1<'py, f64>,
-    rate: f64,
-    terms: [[f64; 3]; 2],
-}
+use crate::predictions::{self, Model};
 
 /// A model: attributes of `bayespoint.kernels.one_pass.Coefficients`.
 #[derive(FromPyObject)]
 pub struct Coefficients<'py> {
-    parts: Vec<PartOfKernel<'py>>,
+    parts: Vec<PartOfSum<'py>>,
     offset: f64,
     softness: f64,
     center: PyReadonlyArray1<'py, f64>,
@@ -60,31 +50,14 @@ impl OnePass {
         require(got == self.0.n_features(), "points", got, wanted)?;
         let n_threads = n_threads.min(points.nrows().div_ceil(predictions::TILE)).max(1);
         let work = |control: &_| self.0.moments(&points, variances, n_threads, control);
-        let moments = if n_threads == 1 {
-            call::here(py, work)?
-        } else {
-            call::interruptible(py, None, work)?
-        };
-        Ok(moments.into_pyarray(py))
-    }
-}
-
-impl PartOfKernel<'_> {
-    fn borrow(&self) -> Part<'_> {
-        Part {
-            measure: measure(&self.measure),
-            factor: self.factor,
-            scale: self.scale.as_array(),
-            rate: self.rate,
-            terms: self.terms[0],
-        }
+        Ok(call::in_threads(py, n_threads, work)?.into_pyarray(py))
     }
 }
 
 impl Coefficients<'_> {
     fn borrow(&self) -> Model<'_> {
         Model {
-            parts: self.parts.iter().map(PartOfKernel::borrow).collect(),
+            parts: self.parts.iter().map(PartOfSum::summand).collect(),
             offset: self.offset,
             softness: self.softness,
             center: self.center.as_array(),

@@ -73,12 +73,7 @@ impl Posteriors {
                 control,
             )
         };
-        let found = if self.n_threads == 1 {
-            call::here(py, work)?
-        } else {
-            call::interruptible(py, None, work)?
-        };
-        Ok(found.into_pyarray(py))
+        Ok(call::in_threads(py, self.n_threads, work)?.into_pyarray(py))
     }
 }
 
@@ -115,8 +110,7 @@ pub fn propagation<'py>(
     let work = (m as f64) * (features.ncols() as f64).powi(2);
     let n_threads = if work < LARGE { n_threads.min(n).max(1) } else { n_threads };
     let work = |control: &_| propagate(&problems, start.as_ref(), n_threads, control);
-    let found =
-        if n_threads == 1 { call::here(py, work)? } else { call::interruptible(py, None, work)? };
+    let found = call::in_threads(py, n_threads, work)?;
     let each = |of: fn(&Approximation) -> &Vec<f64>| {
         let values = found.iter().flat_map(|one| of(one).iter().copied()).collect();
         Array2::from_shape_vec((n, m), values).expect("a value each")
@@ -164,21 +158,26 @@ pub fn whiten<'py>(
     Ok([factors, features].map(|array| array.into_pyarray(py)))
 }
 
-/// Returns what a kernel is a function of.
-pub fn measure(name: &str) -> Measure {
-    match name {
-        "city block" => Measure::CityBlock,
-        "distance" => Measure::Distance,
-        _ => Measure::Product,
-    }
-}
-
 /// A part of a sum of kernels: attributes of `bayespoint.kernels.products.Summand`.
 #[derive(FromPyObject)]
-pub struct PartOfSum {
+pub struct PartOfSum<'py> {
     measure: String,
+    factor: f64,
+    scale: PyReadonlyArray1<'py, f64>,
     rate: f64,
     terms: [[f64; 3]; 2],
+}
+
+impl PartOfSum<'_> {
+    pub fn summand(&self) -> Summand {
+        let measure = match &*self.measure {
+            "city block" => Measure::CityBlock,
+            "distance" => Measure::Distance,
+            _ => Measure::Product,
+        };
+        let radial = Radial { rate: self.rate, terms: self.terms };
+        Summand { measure, factor: self.factor, scale: self.scale.as_array().to_vec(), radial }
+    }
 }
 
 /// Points with a sum of kernels, for many factors of these and of the features.
@@ -193,7 +192,7 @@ impl SumPlan {
         landmarks: PyReadonlyArray2<'_, f64>,
         examples: PyReadonlyArray2<'_, f64>,
         limits: Vec<f64>,
-        parts: Vec<PartOfSum>,
+        parts: Vec<PartOfSum<'_>>,
     ) -> PyResult<Self> {
         let (landmarks, examples) = (landmarks.as_array(), examples.as_array());
         let d = landmarks.ncols();
@@ -205,13 +204,7 @@ impl SumPlan {
             "points of as many features",
         )?;
         let points = concatenate![Axis(0), landmarks, examples];
-        let summands = parts
-            .into_iter()
-            .map(|part| Summand {
-                measure: measure(&part.measure),
-                radial: Radial { rate: part.rate, terms: part.terms },
-            })
-            .collect();
+        let summands = parts.iter().map(PartOfSum::summand).collect();
         Ok(Self(sums::KernelPlan { points, n_landmarks: landmarks.nrows(), limits, summands }))
     }
 

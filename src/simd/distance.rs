@@ -5,6 +5,7 @@ use std::array;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::entry::{Call, Entry};
+pub use super::exponential::Radial;
 
 /// Rows in a block, whose weights for one panel fit into the first cache, and rows and vectors whose sums fit into registers.
 pub const ROWS: usize = 64;
@@ -12,15 +13,6 @@ const TALL: usize = 4;
 const VECTORS: usize = 2;
 /// Columns of a panel.
 const WIDTH: usize = 16;
-
-/// Functions of the distance r: `(a + b r + c r²) exp(-rate r)`.
-#[derive(Clone, Copy, Debug)]
-pub struct Radial<const N: usize> {
-    /// At least 0.
-    pub rate: f64,
-    /// The coefficients a, b and c of each function.
-    pub terms: [[f64; 3]; N],
-}
 
 /// The points of the columns, feature by feature in panels of 16 points; the last one is filled up with zeros.
 #[derive(Debug)]
@@ -102,7 +94,13 @@ impl<const CITY_BLOCK: bool, const N: usize> WithSimd
                 // The last row again where there are fewer.
                 let four = array::from_fn(|r| &points[(first + r).min(rows - 1) * d..][..d]);
                 let sums = sums::<S, CITY_BLOCK>(simd, four, panel, limits);
-                let found = apply::<S, CITY_BLOCK, N>(simd, of, sums.as_flattened());
+                let mut found = [[0.0; TALL * WIDTH]; N];
+                for (place, &sum) in sums.as_flattened().iter().enumerate() {
+                    let values = of.at(if CITY_BLOCK { sum } else { sum.sqrt() });
+                    for (found, value) in found.iter_mut().zip(values) {
+                        found[place] = value;
+                    }
+                }
                 for (to, found) in to.iter_mut().zip(&found) {
                     for (row, values) in (first..rows).zip(found.chunks_exact(WIDTH)) {
                         to[row * n..][columns.clone()].copy_from_slice(&values[..columns.len()]);
@@ -187,68 +185,6 @@ fn difference<S: Simd, const CITY_BLOCK: bool, const LIMITED: bool>(
 #[inline(always)]
 fn vectors<S: Simd>(simd: S, values: &[f64]) -> [S::f64s; VECTORS] {
     array::from_fn(|v| <f64 as Entry>::load(simd, &values[v * S::F64_LANES..]))
-}
-
-/// Returns the functions of distances, or of squared ones.
-#[inline(always)]
-fn apply<S: Simd, const CITY_BLOCK: bool, const N: usize>(
-    simd: S,
-    of: Radial<N>,
-    sums: &[f64],
-) -> [[f64; TALL * WIDTH]; N] {
-    let terms = of.terms.map(|terms| terms.map(|term| simd.splat_f64s(term)));
-    let rate = simd.splat_f64s(-of.rate);
-    let mut found = [[0.0; TALL * WIDTH]; N];
-    for (place, &sum) in S::as_simd_f64s(sums).0.iter().enumerate() {
-        let r = if CITY_BLOCK { sum } else { simd.sqrt_f64s(sum) };
-        let decay = if of.rate > 0.0 {
-            exponential(simd, simd.mul_f64s(rate, r))
-        } else {
-            simd.splat_f64s(1.0)
-        };
-        for (found, [a, b, c]) in found.iter_mut().zip(terms) {
-            let factor = simd.mul_add_e_f64s(r, simd.mul_add_e_f64s(r, c, b), a);
-            S::as_mut_simd_f64s(found).0[place] = simd.mul_f64s(factor, decay);
-        }
-    }
-    found
-}
-
-/// Argument below which an exponential is below the smallest normal number.
-const LEAST: f64 = -708.0;
-/// The coefficients `1 / (n + 1)!`. The first omitted term is below 2e-16 for arguments up to ln(2) / 2.
-const TAYLOR: [f64; 12] = {
-    let (mut terms, mut n) = ([1.0; 12], 1);
-    while n < 12 {
-        terms[n] = terms[n - 1] / (n + 1) as f64;
-        n += 1;
-    }
-    terms
-};
-
-/// Returns the exponentials of numbers of at most 0; 0 below [`LEAST`].
-#[inline(always)]
-fn exponential<S: Simd>(simd: S, x: S::f64s) -> S::f64s {
-    /// The lowest bits of a sum with it are those of the integer added.
-    const SHIFT: f64 = 6_755_399_441_055_744.0;
-    /// -ln(2) with 32 bits, and the rest.
-    const LN_2: [f64; 2] = [-6.931_471_803_691_238e-1, -1.908_214_929_270_587_7e-10];
-    let least = simd.splat_f64s(LEAST);
-    let inside = simd.max_f64s(x, least);
-    let shift = simd.splat_f64s(SHIFT);
-    let mut scale = simd.mul_add_e_f64s(inside, simd.splat_f64s(std::f64::consts::LOG2_E), shift);
-    let n = simd.sub_f64s(scale, shift);
-    let r = LN_2.iter().fold(inside, |r, &part| simd.mul_add_e_f64s(n, simd.splat_f64s(part), r));
-    let (&last, terms) = TAYLOR.split_last().expect("terms");
-    let mut power = simd.splat_f64s(last);
-    for &term in terms.iter().rev() {
-        power = simd.mul_add_e_f64s(power, r, simd.splat_f64s(term));
-    }
-    for bits in pulp::bytemuck::cast_slice_mut::<_, u64>(std::slice::from_mut(&mut scale)) {
-        *bits = (*bits << 52).wrapping_add(1f64.to_bits());
-    }
-    let found = simd.mul_add_e_f64s(simd.mul_f64s(scale, r), power, scale);
-    simd.select_f64s(simd.less_than_f64s(x, least), simd.splat_f64s(0.0), found)
 }
 
 /// See [`Columns::add_slopes`].

@@ -1,10 +1,11 @@
 //! Logarithms of the normal distribution function and their derivatives, for many values in vector instructions.
 
-use std::f64::consts::{LN_2, LOG2_E, PI};
+use std::f64::consts::{LN_2, PI};
 use std::sync::LazyLock;
 
 use pulp::Arch;
 
+use super::exponential::doubles::{exp, polynomial};
 use super::special::hazard_plain;
 
 /// Coefficients of a polynomial, and the factor in its argument.
@@ -123,31 +124,7 @@ fn parts(mills: &[f64; TERMS], z: f64) -> (f64, f64, f64) {
     (half, exp(half), u * polynomial(mills, 2.0 * u - 1.0))
 }
 
-/// Returns the sum of terms times powers of x, from the power 0 on: Horner's rule, for four parts whose operations overlap.
-#[inline(always)]
-fn polynomial<const N: usize>(terms: &[f64; N], x: f64) -> f64 {
-    let (square, mut parts) = (x * x, [0.0; 4]);
-    for k in (0..N).rev() {
-        parts[k % 4] = (square * square).mul_add(parts[k % 4], terms[k]);
-    }
-    let [a, b, c, d] = parts;
-    x.mul_add(square.mul_add(d, b), square.mul_add(c, a))
-}
-
 const HALF_LN_TAU: f64 = 0.918_938_533_204_672_8;
-
-/// 1.5 times 2^52: added to a number it rounds to an integer, which is in the last bits of the sum.
-const ROUND: f64 = 6_755_399_441_055_744.0;
-
-/// Taylor's series of the exponential function, for |x| <= ln(2) / 2.
-const EXP: [f64; 13] = {
-    let (mut terms, mut n) = ([1.0; 13], 1);
-    while n < 13 {
-        terms[n] = terms[n - 1] / n as f64;
-        n += 1;
-    }
-    terms
-};
 
 /// The series of 2 artanh(s) / s by powers of s^2.
 const LOG: [f64; 10] = {
@@ -158,15 +135,6 @@ const LOG: [f64; 10] = {
     }
     terms
 };
-
-/// Returns the exponential of a number below 1, at least e^-708.
-#[inline(always)]
-fn exp(x: f64) -> f64 {
-    let x = if x > -708.0 { x } else { -708.0 };
-    let places = x.mul_add(LOG2_E, ROUND);
-    let sum = polynomial(&EXP, (places - ROUND).mul_add(-LN_2, x));
-    f64::from_bits(sum.to_bits().wrapping_add(places.to_bits() << 52))
-}
 
 /// Returns the logarithm of a normal positive number; of NaN, NaN.
 #[inline(always)]

@@ -3,6 +3,7 @@
 pub mod distance;
 pub mod dot;
 mod entry;
+mod exponential;
 pub mod log_normal;
 pub mod pass;
 pub mod singles;

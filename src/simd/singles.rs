@@ -5,6 +5,7 @@ use std::array;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::entry::Call;
+use super::exponential::Radial;
 
 /// Points of a block, one in each lane of a few vectors.
 pub const BLOCK: usize = 32;
@@ -14,10 +15,12 @@ pub const GROUP: usize = 4;
 pub const PANEL: usize = 6;
 const VECTORS: usize = 2;
 
-/// A number for each point of a block.
-pub type Lanes = [f32; BLOCK];
-/// Columns of a matrix, row by row.
-pub type Panel = [[f32; PANEL]];
+/// A number for each point of a block. Vectors that are not in one line of the cache would take longer to read.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub struct Lanes(pub [f32; BLOCK]);
+/// Columns of a matrix, row by row, of an upper triangle as many rows as are not zero.
+pub type Panel = Vec<[f32; PANEL]>;
 
 /// The kernels of a group of models, as functions of three sums over the features: of the absolute differences, of their
 /// squares, and of the products, or of the squares for categories.
@@ -28,16 +31,7 @@ pub struct Group {
     /// What is added to the third sum.
     pub constant: [f32; GROUP],
     /// Of city blocks and of Euclidean distances r: `(a + b r + c r²) exp(-rate r)`.
-    pub radial: [[RadialSingles; GROUP]; 2],
-}
-
-/// A function of distances in singles.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RadialSingles {
-    /// At least 0.
-    pub rate: f32,
-    /// The coefficients a, b and c.
-    pub terms: [f32; 3],
+    pub radial: [[Radial<1, f32>; GROUP]; 2],
 }
 
 impl Group {
@@ -67,63 +61,43 @@ impl WithSimd for Call<(&Group, &[Lanes], &[f32], &[f32], [&mut [Lanes]; GROUP])
         let (group, points, others, limits, mut to) = self.0;
         let d = points.len();
         let numbers = d - limits.len();
-        let (of_numbers, of_others) = group.weights.split_at(numbers);
         for (j, other) in others.chunks_exact(d).enumerate() {
-            let (numbers, categories) = other.split_at(numbers);
+            // City blocks, squares of distances, and values so far.
+            let mut found = [[[0f32; BLOCK]; GROUP]; 3];
             for first in (0..BLOCK).step_by(S::F32_LANES) {
                 let mut sums = [[simd.splat_f32s(0.0); GROUP]; 3];
                 sums[2] = group.constant.map(|constant| simd.splat_f32s(constant));
-                let (points, rest) = points.split_at(numbers.len());
-                for ((x, &y), weights) in points.iter().zip(numbers).zip(of_numbers) {
-                    let (x, y) = (load(simd, &x[first..]), simd.splat_f32s(y));
-                    let apart = simd.abs_f32s(simd.sub_f32s(x, y));
-                    let inputs = [apart, simd.mul_f32s(apart, apart), simd.mul_f32s(x, y)];
-                    add(simd, &mut sums, inputs, weights);
-                }
-                let categories = categories.iter().zip(limits);
-                for ((x, (&y, &limit)), weights) in rest.iter().zip(categories).zip(of_others) {
-                    let (x, y) = (load(simd, &x[first..]), simd.splat_f32s(y));
-                    let apart = simd.abs_f32s(simd.sub_f32s(x, y));
-                    let apart = simd.min_f32s(apart, simd.splat_f32s(limit));
-                    let square = simd.mul_f32s(apart, apart);
-                    add(simd, &mut sums, [apart, square, square], weights);
-                }
-                let [city_blocks, squares, mut values] = sums;
-                let distances = squares.map(|square| simd.sqrt_f32s(square));
-                for (radial, distances) in group.radial.iter().zip([city_blocks, distances]) {
-                    for ((value, radial), r) in values.iter_mut().zip(radial).zip(distances) {
-                        *value = simd.add_f32s(*value, radial.at(simd, r));
+                let features = points.iter().zip(other).zip(&group.weights);
+                for (k, ((x, &y), weights)) in features.enumerate() {
+                    let (x, y) = (load(simd, &x.0[first..]), simd.splat_f32s(y));
+                    let mut apart = simd.abs_f32s(simd.sub_f32s(x, y));
+                    let mut product = simd.mul_f32s(x, y);
+                    if k >= numbers {
+                        apart = simd.min_f32s(apart, simd.splat_f32s(limits[k - numbers]));
+                        product = simd.mul_f32s(apart, apart);
+                    }
+                    let inputs = [apart, simd.mul_f32s(apart, apart), product];
+                    for ((sums, input), weights) in sums.iter_mut().zip(inputs).zip(weights) {
+                        for (sum, &weight) in sums.iter_mut().zip(weights) {
+                            *sum = simd.mul_add_e_f32s(simd.splat_f32s(weight), input, *sum);
+                        }
                     }
                 }
-                for (to, value) in to.iter_mut().zip(values) {
-                    store(simd, value, &mut to[j][first..]);
+                let to = found.as_flattened_mut().iter_mut();
+                for (to, &sum) in to.zip(sums.as_flattened()) {
+                    S::as_mut_simd_f32s(&mut to[first..]).0[0] = sum;
+                }
+            }
+            let [city_blocks, squares, values] = found;
+            for (g, to) in to.iter_mut().enumerate() {
+                let [of_city_blocks, of_distances] = group.radial.map(|of| of[g]);
+                for (i, to) in to[j].0.iter_mut().enumerate() {
+                    let [one] = of_city_blocks.at(city_blocks[g][i]);
+                    let [other] = of_distances.at(squares[g][i].sqrt());
+                    *to = values[g][i] + one + other;
                 }
             }
         }
-    }
-}
-
-#[inline(always)]
-fn add<S: Simd>(
-    simd: S,
-    sums: &mut [[S::f32s; GROUP]; 3],
-    inputs: [S::f32s; 3],
-    weights: &[[f32; GROUP]; 3],
-) {
-    for ((sums, input), weights) in sums.iter_mut().zip(inputs).zip(weights) {
-        for (sum, &weight) in sums.iter_mut().zip(weights) {
-            *sum = simd.mul_add_e_f32s(simd.splat_f32s(weight), input, *sum);
-        }
-    }
-}
-
-impl RadialSingles {
-    #[inline(always)]
-    fn at<S: Simd>(self, simd: S, r: S::f32s) -> S::f32s {
-        let [a, b, c] = self.terms.map(|term| simd.splat_f32s(term));
-        let factor = simd.mul_add_e_f32s(r, simd.mul_add_e_f32s(r, c, b), a);
-        let decay = exponential(simd, simd.mul_f32s(simd.splat_f32s(-self.rate), r));
-        simd.mul_f32s(factor, decay)
     }
 }
 
@@ -132,58 +106,10 @@ fn load<S: Simd>(_: S, values: &[f32]) -> S::f32s {
     S::as_simd_f32s(&values[..S::F32_LANES]).0[0]
 }
 
-#[inline(always)]
-fn store<S: Simd>(_: S, value: S::f32s, to: &mut [f32]) {
-    S::as_mut_simd_f32s(&mut to[..S::F32_LANES]).0[0] = value;
-}
-
-/// Returns the exponentials of numbers of at most 0; 0 below the smallest normal number.
-#[inline(always)]
-fn exponential<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
-    /// Argument below which an exponential is below the smallest normal number.
-    const LEAST: f32 = -87.0;
-    /// The lowest bits of a sum with it are those of the integer added.
-    const SHIFT: f32 = 12_582_912.0;
-    /// -ln(2) with few bits, and the rest.
-    const LN_2: [f32; 2] = [-0.693_359_4, 2.121_944_4e-4];
-    /// The coefficients `1 / (n + 1)!`. The first omitted term is below 1e-8 for arguments up to ln(2) / 2.
-    const TAYLOR: [f32; 6] = [1.0, 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0];
-    let least = simd.splat_f32s(LEAST);
-    let inside = simd.max_f32s(x, least);
-    let shift = simd.splat_f32s(SHIFT);
-    let mut scale = simd.mul_add_e_f32s(inside, simd.splat_f32s(std::f32::consts::LOG2_E), shift);
-    let n = simd.sub_f32s(scale, shift);
-    let r = LN_2.iter().fold(inside, |r, &part| simd.mul_add_e_f32s(n, simd.splat_f32s(part), r));
-    let (&last, terms) = TAYLOR.split_last().expect("terms");
-    let mut power = simd.splat_f32s(last);
-    for &term in terms.iter().rev() {
-        power = simd.mul_add_e_f32s(power, r, simd.splat_f32s(term));
-    }
-    for bits in pulp::bytemuck::cast_slice_mut::<_, u32>(std::slice::from_mut(&mut scale)) {
-        *bits = (*bits << 23).wrapping_add(1f32.to_bits());
-    }
-    let found = simd.mul_add_e_f32s(simd.mul_f32s(scale, r), power, scale);
-    simd.select_f32s(simd.less_than_f32s(x, least), simd.splat_f32s(0.0), found)
-}
-
 /// Returns the nearest single.
 #[allow(clippy::cast_possible_truncation, reason = "it is what is asked for")]
 pub const fn single(x: f64) -> f32 {
     x as f32
-}
-
-/// Returns the panels of the upper triangle of an (n, n) matrix, or of all n rows of one with other columns.
-pub fn panels(
-    at: impl Fn(usize, usize) -> f32,
-    n: usize,
-    columns: usize,
-) -> Vec<Vec<[f32; PANEL]>> {
-    let panel = |first: usize| {
-        let rows = if n == columns { n.min(first + PANEL) } else { n };
-        let entry = |i, j| if j < columns && (n != columns || i <= j) { at(i, j) } else { 0.0 };
-        (0..rows).map(|i| array::from_fn(|c| entry(i, first + c))).collect()
-    };
-    (0..columns).step_by(PANEL).map(panel).collect()
 }
 
 /// Adds `Σ_j c_j k_j` to a number for each point.
@@ -193,47 +119,30 @@ pub fn add_product(arch: Arch, values: &[Lanes], coefficients: &[f32], to: &mut 
         for (values, coefficients) in values.chunks(PANEL).zip(coefficients.chunks(PANEL)) {
             let mut sum = [0f32; BLOCK];
             for (values, &c) in values.iter().zip(coefficients) {
-                sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += c * value);
+                sum.iter_mut().zip(&values.0).for_each(|(sum, value)| *sum += c * value);
             }
             to.iter_mut().zip(&sum).for_each(|(to, &sum)| *to += f64::from(sum));
         }
     });
 }
 
-/// Appends the products `a = Pᵀ k` to the values k, and takes `P a` from these.
-pub fn deflate(arch: Arch, values: &mut [Lanes], panels: &[Vec<[f32; PANEL]>]) {
-    let (values, products) = values.split_at_mut(values.len() - PANEL * panels.len());
-    assert!(panels.iter().all(|panel| panel.len() == values.len()));
-    arch.dispatch(Call::<_>((values, products, panels)));
+/// Adds the products of each column of the panels with the values to a row of numbers.
+pub fn add_products(arch: Arch, values: &[Lanes], panels: &[Panel], to: &mut [Lanes]) {
+    arch.dispatch(Call::<_>((values, panels, to)));
 }
 
-/// See [`deflate`].
-impl WithSimd for Call<(&mut [Lanes], &mut [Lanes], &[Vec<[f32; PANEL]>])> {
+/// See [`add_products`].
+impl WithSimd for Call<(&[Lanes], &[Panel], &mut [Lanes])> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let (values, products, panels) = self.0;
-        let width = VECTORS * S::F32_LANES;
-        for first in (0..BLOCK).step_by(width) {
-            for (panel, to) in panels.iter().zip(products.chunks_exact_mut(PANEL)) {
+        let (values, panels, to) = self.0;
+        for first in (0..BLOCK).step_by(VECTORS * S::F32_LANES) {
+            for (panel, to) in panels.iter().zip(to.chunks_mut(PANEL)) {
                 for (to, sums) in to.iter_mut().zip(product(simd, values, panel, first)) {
-                    let (to, _) = S::as_mut_simd_f32s(&mut to[first..]);
-                    to[..VECTORS].copy_from_slice(&sums);
-                }
-            }
-            for (panel, products) in panels.iter().zip(products.chunks_exact(PANEL)) {
-                let factors: [_; PANEL] = array::from_fn(|c| vectors(simd, &products[c][first..]));
-                for (value, row) in values.iter_mut().zip(panel) {
-                    let mut sums = vectors(simd, &value[first..]);
-                    for (factor, &entry) in factors.iter().zip(row) {
-                        let entry = simd.splat_f32s(-entry);
-                        for v in 0..VECTORS {
-                            sums[v] = simd.mul_add_e_f32s(entry, factor[v], sums[v]);
-                        }
-                    }
-                    let (to, _) = S::as_mut_simd_f32s(&mut value[first..]);
-                    to[..VECTORS].copy_from_slice(&sums);
+                    let to = S::as_mut_simd_f32s(&mut to.0[first..]).0.iter_mut();
+                    to.zip(sums).for_each(|(to, sum)| *to = simd.add_f32s(*to, sum));
                 }
             }
         }
@@ -241,12 +150,18 @@ impl WithSimd for Call<(&mut [Lanes], &mut [Lanes], &[Vec<[f32; PANEL]>])> {
 }
 
 /// Adds the part of `kᵀ U k` by the columns from `column` on, which `panel` has, to a number for each point.
-pub fn add_form(arch: Arch, values: &[Lanes], panel: &Panel, column: usize, to: &mut [f64; BLOCK]) {
+pub fn add_form(
+    arch: Arch,
+    values: &[Lanes],
+    panel: &[[f32; PANEL]],
+    column: usize,
+    to: &mut [f64; BLOCK],
+) {
     arch.dispatch(Call::<_>((values, panel, column, to)));
 }
 
 /// See [`add_form`].
-impl WithSimd for Call<(&[Lanes], &Panel, usize, &mut [f64; BLOCK])> {
+impl WithSimd for Call<(&[Lanes], &[[f32; PANEL]], usize, &mut [f64; BLOCK])> {
     type Output = ();
 
     #[inline(always)]
@@ -257,7 +172,7 @@ impl WithSimd for Call<(&[Lanes], &Panel, usize, &mut [f64; BLOCK])> {
             let products = product(simd, values, panel, first);
             let mut sums = [simd.splat_f32s(0.0); VECTORS];
             for (value, product) in values[column..].iter().zip(products) {
-                let value = vectors(simd, &value[first..]);
+                let value = vectors(simd, &value.0[first..]);
                 for v in 0..VECTORS {
                     sums[v] = simd.mul_add_e_f32s(value[v], product[v], sums[v]);
                 }
@@ -274,13 +189,13 @@ impl WithSimd for Call<(&[Lanes], &Panel, usize, &mut [f64; BLOCK])> {
 fn product<S: Simd>(
     simd: S,
     values: &[Lanes],
-    panel: &Panel,
+    panel: &[[f32; PANEL]],
     first: usize,
 ) -> [[S::f32s; VECTORS]; PANEL] {
     const { assert!(BLOCK.is_multiple_of(VECTORS * S::F32_LANES)) };
     let mut sums = [[simd.splat_f32s(0.0); VECTORS]; PANEL];
     for (value, row) in values.iter().zip(panel) {
-        let value = vectors(simd, &value[first..]);
+        let value = vectors(simd, &value.0[first..]);
         for (sums, &entry) in sums.iter_mut().zip(row) {
             let entry = simd.splat_f32s(entry);
             for v in 0..VECTORS {
