@@ -147,30 +147,28 @@ def _excess(rows: Rows, rule: str) -> Mean:
 
 def _report(rows: Rows, settings: Settings) -> Report:
     lines, most = [], Mean(-np.inf, 0.0)
-    powers: dict[str, list[Mean]] = {pair: [] for pair in PAIRS}
+    powers: dict[str, list[Mean]] = {"vote": [], "point": []}
     for load, of_load in rows.by("load").items():
         cells = of_load.by("dimension")
         high = [dimension for dimension in cells if dimension >= HIGH or settings.quick]
         for dimension, cell in cells.items():
-            excess = [_excess(cell, rule) for rule in RULES]
+            excess = _excess(cell, "center")
             if dimension in high:
-                most = max(most, excess[1], key=lambda mean: mean.value + 3 * mean.error)
-            shares = [f"{_share(cell, pair):.3f}" for pair in PAIRS]
-            lines.append(
-                [f"{load}", f"{dimension}", *shares, cell.mean("error vote", 100),
-                 *(f"{mean:.3f}" for mean in excess)]
-            )  # fmt: skip
-        for pair in PAIRS:
+                most = max(most, excess, key=lambda mean: mean.value + 3 * mean.error)
+            shares = [f"{_share(cell, pair):.3f}" for pair in powers]
+            lines.append([f"{load}", f"{dimension}", *shares, cell.mean("error vote", 100),
+                          f"{excess:.3f}"])  # fmt: skip
+        for pair in powers:
             powers[pair].append(power(high, [_share(cells[at], pair) for at in high]))
     claims = []
-    for pair in ("vote", "point"):
-        known, title = ", ".join(map(str, powers[pair])), PAIRS[pair][0]
+    for pair, slopes in powers.items():
+        known, title = ", ".join(map(str, slopes)), PAIRS[pair][0]
         claims += [
             _TEXT.claim(
-                "falls", every(slope.below() for slope in powers[pair]),
+                "falls", every(slope.below() for slope in slopes),
                 pair=title, high=HIGH, powers=known,
             ),
-            _TEXT.claim("fast", every(slope.below(-0.5) for slope in powers[pair]), pair=title),
+            _TEXT.claim("fast", every(slope.below(-0.5) for slope in slopes), pair=title),
         ]  # fmt: skip
     claims.append(
         _TEXT.claim("errors", most.below(MOST), high=HIGH, excess=f"{most:.3f}", most=MOST)

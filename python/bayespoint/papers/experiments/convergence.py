@@ -131,13 +131,13 @@ def _report(rows: Rows, settings: Settings) -> Report:
         for dynamics, (label, _) in DYNAMICS.items():
             chosen = rows.where(problem=problem, dynamics=dynamics, asked=most)
             products, squares = chosen["product"], chosen["angle"] ** 2
-            mean, error = chosen.mean("product")
+            mean = chosen.mean("product").value
             p = _bias_p_value(products)
             biased = dynamics in ("chord", "flipper")
             lines.append(
                 [problem, label, f"{np.sqrt(squares.mean()):.4f}",
                  f"{np.sqrt(max(0.0, mean)):.4f}", f"{mean / squares.mean():.2f}",
-                 f"{mean / error:.1f}", f"{(products > 0).sum()} of {len(products)}", f"{p:.2g}"]
+                 f"{(products > 0).sum()} of {len(products)}", f"{p:.2g}"]
             )  # fmt: skip
             claims.append(
                 _TEXT.claim(

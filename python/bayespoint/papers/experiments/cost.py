@@ -68,7 +68,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     family = unit["family"]
     dimension = 20 if family == "fixed" else m // 4 if family == "growing" else family
     seed = settings.seed_of(m, dimension, unit["run"])
-    X, y, teacher = make_teacher(m, dimension, return_teacher=True, random_state=seed)
+    X, y = make_teacher(m, dimension, random_state=seed)
     space = VersionSpace(X @ X.T, y)
     pairs = {name: _neighbors(space, seed, angle=angle) for name, angle in ANGLES.items()}
     long = fly(space, QUICK_REFERENCE if settings.quick else REFERENCE, seed, draws=100)
@@ -97,11 +97,9 @@ def _measure(unit: Row, settings: Settings) -> Row:
         "cost margin": 1000 * seconds,
         "cost analytic": 1000 * (seconds + more),
         "cost libsvm": 1000 * libsvm,
-        "error center": sphere.angle(center, teacher) / np.pi,
     }
     for key, w in (("margin", inside), ("analytic", middle)):
         row[f"away {key}"] = sphere.angle(w, center) / spread
-        row[f"error {key}"] = sphere.angle(w, teacher) / np.pi
     row |= {
         "cost center": 1000 * (start + flight),
         "log angle": np.log(pairs["close"].bounces / pairs["length"].bounces),
@@ -159,15 +157,14 @@ def _report(rows: Rows, settings: Settings) -> Report:
             lines.append(
                 [title, f"{m}", *(f"{cell.mean(name):.0f}" for name in (*ANGLES, "bounces")),
                  *(f"{cell.mean(name):.1f}" for name in COSTS),
-                 *(cell.mean(f"away {key}") for key in RIVALS),
-                 *(cell.mean(f"error {key}", 100) for key in ("center", *RIVALS))]
+                 *(cell.mean(f"away {key}") for key in RIVALS)]
             )  # fmt: skip
         for name, slopes in powers.items():
             slopes.append(power(large, [cells[m].mean(name) for m in large]))
         for name, means in logs.items():
             means.append(of_family.mean(f"log {name}"))
         fitted = [powers[name][-1] for name in NAMES]
-        lines.append([title, "power of m", *fitted, *[""] * (2 * len(RIVALS) + 1)])
+        lines.append([title, "power of m", *fitted, *[""] * len(RIVALS)])
     known = {name: " and ".join(map(str, slopes)) for name, slopes in powers.items()}
     flat = {name: every(slope.below(FLAT) for slope in slopes) for name, slopes in powers.items()}
     slower = every(

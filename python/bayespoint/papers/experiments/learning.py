@@ -90,24 +90,23 @@ def _limit(rows: Rows, settings: Settings) -> float:
 
 
 def _against_theory(rows: Rows, settings: Settings) -> Report:
-    tables, claims, limit = [], [], _limit(rows, settings)
-    size = {"dimension": DIMENSION, "splits": settings.splits}
+    claims, limit, cells = [], _limit(rows, settings), rows.by("alpha")
+    lines = {alpha: [f"{alpha:g}"] for alpha in cells}
     for rule, (title, curve, *_) in RULES.items():
-        lines, off = [], []
-        for alpha, of_alpha in rows.by("alpha").items():
+        off = []
+        for alpha, of_alpha in cells.items():
             theory, mean = curve(alpha), of_alpha.mean(rule)
             t = (mean.value - theory) / mean.error
             if not abs(t) <= limit:
                 off.append(f"{alpha:g} (t = {t:.1f})")
-            lines.append(
-                [f"{alpha:g}", f"{theory:.4f}", f"{mean:.4f}", f"{mean.value - theory:+.4f}",
-                 f"{t:+.1f}", f"{float(learning_curves.asymptote(alpha, rule)):.4f}"]
-            )  # fmt: skip
-        tables.append(_FIGURE_11.table("errors", lines, title=title, **size))
+            lines[alpha] += [f"{theory:.4f}", f"{mean:.4f} ({t:+.1f})"]
         if rule != "adaline":
             known = {"title": title, "limit": limit}
             claims.append(_FIGURE_11.unless("consistent", off, "; not at ", **known))
-    return Report(tables, claims, [_FIGURE_11.fill("finite")])
+    titles = " | ".join(f"{title}, theory | {title}" for title, *_ in RULES.values())
+    size = {"dimension": DIMENSION, "splits": settings.splits}
+    table = _FIGURE_11.table("errors", lines.values(), rules=titles, **size)
+    return Report([table], claims, [_FIGURE_11.fill("finite")])
 
 
 def _against_margin(rows: Rows, settings: Settings) -> Report:
@@ -122,8 +121,7 @@ def _against_margin(rows: Rows, settings: Settings) -> Report:
         if difference.above() is not True:
             below.append(f"{alpha:g}")
         theory = [float(RULES[rule][1](alpha)) for rule in ("bayes", "max_margin")]
-        means = (f"{mean:.4f}" for mean in (mean_of(bayes), mean_of(margin), difference))
-        lines.append([f"{alpha:g}", *means, f"{theory[1] - theory[0]:.4f}",
+        lines.append([f"{alpha:g}", f"{difference:.4f}", f"{theory[1] - theory[0]:.4f}",
                       f"{lost} of {len(of_alpha)}"])  # fmt: skip
     table = _FIGURE_12.table("runs", lines, dimension=DIMENSION, splits=settings.splits)
     total = len(rows)
@@ -194,10 +192,8 @@ def _draw_margin(rows: Rows, settings: Settings, figure: Any) -> None:
     legend_below(figure, figure.axes, 2, last="runs")
 
 
-_SETUP = Text.of("kernel-billiard", "learning", dimension=DIMENSION).about
-
-_FIGURE_11 = Text.of("kernel-billiard", "figure-18-11", setup=_SETUP)
-_FIGURE_12 = Text.of("kernel-billiard", "figure-18-12", setup=_SETUP)
+_FIGURE_11 = Text.of("kernel-billiard", "figure-18-11", dimension=DIMENSION)
+_FIGURE_12 = Text.of("kernel-billiard", "figure-18-12")
 
 _Shared = functools.partial(
     Experiment, units=_units, measure=_measure, splits=40, quick_splits=6, rows="learning"

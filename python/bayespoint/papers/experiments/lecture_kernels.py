@@ -244,7 +244,7 @@ def _xor_report(rows: Rows, settings: Settings) -> Report:
         errors += [mean.value for mean in means[:2]]
         gains.append(mean_of(100 * (cell["linear"] - cell["rbf"])))
         lines.append([f"{d}", "yes" if linear else "no", f"{widths} of {len(SIGMAS)}", *means,
-                      f"{d + 1}", f"{cell['support'].mean():.0f}"])  # fmt: skip
+                      f"{cell['support'].mean():.0f}"])  # fmt: skip
     table = _XOR.table("corners", lines, splits=settings.splits)
     n, n_corners = len(rows), len(DIMENSIONS) * len(SIGMAS)
     separable, rbf = rows["separable"].sum(), rows["rbf separable"].sum()

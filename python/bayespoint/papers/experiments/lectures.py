@@ -183,8 +183,8 @@ def _margins_report(rows: Rows, settings: Settings) -> Report:
     lines = []
     for d, of_size in rows.by("dimension").items():
         counts = of_size["support"]
-        lines.append([f"{d}", f"{len(counts)}", f"{counts.min()}", f"{counts.max()}", f"{d + 1}",
-                      f"{(counts == d + 1).sum()}"])  # fmt: skip
+        of_all = len(counts), counts.min(), counts.max(), (counts == d + 1).sum()
+        lines.append([f"{d}", *map(str, of_all)])
     supports = _MARGINS.table("support-vectors", lines)
     worse = [mean_of(_excess(rows, name)) for name in UPDATES]
     ranks = [stats.spearmanr(_ratios(rows, name), _excess(rows, name)) for name in UPDATES]

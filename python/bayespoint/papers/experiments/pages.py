@@ -24,7 +24,11 @@ PAPERS = {
 """The title of each paper, and where it appeared."""
 
 _WORDS = {True: "Holds", False: "**Does not hold**", None: "Undecided"}
-_TERMS = "The [glossary](glossary.md) explains the terms, [errata](errata.md) lists misprints."
+_TERMS = (
+    "Claims are judged by three standard errors, where they name no other rule. The last line of a "
+    "section has its command, units and seconds. The [glossary](glossary.md) explains the terms, "
+    "[errata](errata.md) lists misprints."
+)
 
 
 def write_pages(results: Path, docs: Path) -> list[Path]:
@@ -36,7 +40,7 @@ def write_pages(results: Path, docs: Path) -> list[Path]:
     pictures.mkdir(parents=True, exist_ok=True)
     pages = []
     for key, paper in PAPERS.items():
-        parts = [f"# {paper.title}", f"{paper.about}.", _TERMS]
+        parts, runs = list[str](), dict[str, None]()
         for name, experiment in EXPERIMENTS.items():
             if experiment.paper != key:
                 continue
@@ -51,8 +55,12 @@ def write_pages(results: Path, docs: Path) -> list[Path]:
             shutil.copyfile(path.with_suffix(".png"), picture)
             record = json.loads(path.read_text(encoding="utf-8"))
             parts += _section(record, picture.relative_to(docs))
+            runs[_origin(record)] = None
+        summary = "\n".join(f"- {part}" for part in paper.parts.values() if part)
+        terms = " ".join([f"Runs: {'; '.join(runs)}." if runs else "", _TERMS]).strip()
         path = docs / f"{key}.md"
-        path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        top = [f"# {paper.title}", f"{paper.about}.", summary, terms]
+        path.write_text("\n\n".join([*top, *parts]) + "\n", encoding="utf-8")
         pages.append(path)
     return pages
 
@@ -65,19 +73,19 @@ def _section(record: dict[str, Any], picture: Path) -> list[str]:
     tables = [Table(**table) for table in record["tables"]]
     claims = [Claim(**claim) for claim in record["claims"]]
     parts.append(Report(tables, claims, record["remarks"]).markdown(_WORDS))
-    parts.append(f"![{record['title']}]({picture.as_posix()})")
-    machine = record["machine"]
-    work = ""
-    if record["units"]:
-        work = f"{record['units']} units, {record['seconds']:.0f} s of work, "
-        if record["measured"] == record["units"]:
-            work += f"{record['elapsed']:.0f} s elapsed (--n-jobs {record['n_jobs']}), "
-    parts.append(
-        f"`{_command(record['experiment'], record)}`: {work}version {record['version']}, "
-        f"seed {record['seed']}, Python {machine['python']} on {machine['system']} "
-        f"{machine['processor']}."
-    )
+    parts.append(f"![{record['experiment']}]({picture.as_posix()})")
+    work = f": {record['units']}, {record['seconds']:.0f} s" if record["units"] else ""
+    parts.append(f"`{_command(record['experiment'], record)}`{work}")
     return parts
+
+
+def _origin(record: dict[str, Any]) -> str:
+    """Return version, seed and kind of machine of a run."""
+    machine = record["machine"]
+    return (
+        f"version {record['version']}, seed {record['seed']}, Python {machine['python']} on "
+        f"{machine['system']} {machine['processor']}"
+    )
 
 
 def _command(name: str, record: dict[str, Any]) -> str:

@@ -58,10 +58,6 @@ WAYS = (
 """Title, table and column of each mean of places."""
 
 
-def _point(place: Any) -> str:
-    return f"({place[0]:.4f}, {place[1]:.4f})"
-
-
 def _halving_line(rows: Rows, settings: Settings) -> Report:
     lines, worst = [], 0.0
     for angle in (ANGLE, ANGLE + 0.8, ANGLE + 1.6, ANGLE + 2.4):
@@ -69,8 +65,7 @@ def _halving_line(rows: Rows, settings: Settings) -> Report:
         middle = line.segment.mean(axis=0)
         difference = planar.area_difference(POLYGON, middle, angle)
         worst = max(worst, abs(difference))
-        lines.append([f"{angle:.1f}", f"{_point(line.segment[0])} to {_point(line.segment[1])}",
-                      f"{difference:+.1e}"])  # fmt: skip
+        lines.append([f"{angle:.1f}", f"{difference:+.1e}"])
     table = _LINE.table("lines", lines)
     return Report([table], [_LINE.claim("equal", worst < 1e-12, worst=worst)])
 
@@ -89,9 +84,7 @@ def _all_lines(rows: Rows, settings: Settings) -> Report:
     missed = {
         name: np.sqrt(planar.bayes_objective(POLYGON, place)) for name, place in places.items()
     }
-    table = _LINES.table(
-        "points", [[name, _point(place), f"{missed[name]:.4f}"] for name, place in places.items()]
-    )
+    table = _LINES.table("points", [[name, f"{off:.4f}"] for name, off in missed.items()])
     order = list(missed.values())
     claims = [
         _LINES.claim("apart", spread > 1e-6, spread=spread),
@@ -188,7 +181,7 @@ def _trajectory(rows: Rows, settings: Settings) -> Report:
             if way == "distance":
                 middle[name], part[name] = np.median(off), np.median(of_table["apart"])
                 text = f"{part[name]:.0f}"
-            lines.append([f"{n}", title, f"{np.median(off):.4f}", f"{off.max():.4f}", text])
+            lines.append([f"{n}", title, f"{np.median(off):.4f}", text])
     table = _PATH.table("paths", lines, turn=TURN, splits=settings.splits)
     circle = planar.largest_circle(POLYGON)
     rival = np.linalg.norm(circle.center - POLYGON.centroid)

@@ -189,34 +189,28 @@ def _validity(rows: Rows, settings: Settings) -> Report:
     keys = _keys(rows)
     lines, too_many = [], []
     by_size = rows.by("m")
-    least: dict[tuple[str, int], tuple[float, str]] = {}
     for who, title in CLASSIFIERS.items():
         risks = [of_size[f"risk {who}"].mean() for of_size in by_size.values()]
-        lines.append([f"**{title}**", "true risk", *(f"{risk:.3f}" for risk in risks), "", ""])
+        lines.append([f"**{title}**", "true risk", *(f"{risk:.3f}" for risk in risks), ""])
         for key in (key for key in keys if key[0] == who):
             failures, n = _failures(rows, key)
             if not _allowed(failures, n, len(keys)):
                 too_many.append(f"{title}, {_named(key)}")
             cells = []
-            for m, of_size in by_size.items():
+            for of_size in by_size.values():
                 mean = _mean(of_size, key)
-                if mean < least.get((who, m), (np.inf, ""))[0]:
-                    least[who, m] = (mean, _named(key))
                 # With as many mistakes allowed as examples Theorem 4 has no value.
                 none = f"none, κ* = {np.median(of_size['kappa']):,.0f}"
                 cells.append(f"{mean:.3g}" if np.isfinite(mean) else none)
-            lines.append(["", _named(key), *cells, f"{failures} of {n}", _limit(failures, n)])
+            lines.append(["", _named(key), *cells, f"{failures} of {n}"])
     wrong = (rows["risk one draw"] > _volume_ignored(rows)).sum()
     cells = [f"{_volume_ignored(of_size).mean():.3g}" for of_size in by_size.values()]
     lines.append(
-        ["one draw, control", "relative entropy, volume ignored", *cells,
-         f"{wrong} of {len(rows)}", _limit(wrong, len(rows))]
-    )  # fmt: skip
+        ["one draw, control", "relative entropy, volume ignored", *cells, f"{wrong} of {len(rows)}"]
+    )
     sizes = " | ".join(f"m = {m}" for m in by_size)
     known = {"dimension": DIMENSION, "splits": settings.splits, "delta": DELTA, "sizes": sizes}
     table = _BOUNDS.table("validity", lines, **known)
-    tightest = [[title, *(least[who, m][1] for m in by_size)] for who, title in CLASSIFIERS.items()]
-    best = _BOUNDS.table("tightest", tightest, sizes=sizes)
     claims = [
         _BOUNDS.claim(
             "valid",
@@ -236,7 +230,7 @@ def _validity(rows: Rows, settings: Settings) -> Report:
         _BOUNDS.fill("meaning", n_test=N_TEST),
         _BOUNDS.fill("theorem-4", least_kappa=(rows["kappa"] / rows["m"]).min()),
     ]
-    return Report([table, best], claims, remarks)
+    return Report([table], claims, remarks)
 
 
 def _order(rows: Rows) -> list[Claim]:
@@ -269,12 +263,6 @@ def _allowed(failures: int, n: int, tests: int) -> bool:
     return bool(stats.binom.sf(failures - 1, n, DELTA) > LEVEL / tests)
 
 
-def _limit(failures: int, n: int) -> str:
-    """Return the upper limit of a share."""
-    upper = stats.beta.isf(LEVEL, failures + 1, n - failures) if failures < n else 1.0
-    return f"{upper:.3f}"
-
-
 def _symmetric(rows: Rows, settings: Settings) -> Report:
     lines, by_size = [], rows.by("m")
     better: dict[str, list[bool | None]] = {rival: [] for rival in RIVALS}
@@ -289,9 +277,7 @@ def _symmetric(rows: Rows, settings: Settings) -> Report:
             more, lost = (gain > 0).sum(), (gain < -2 * error).sum()
             counts[rival] = more, lost
             better[rival].append(mean_of(gain).above())
-            cells += [
-                f"{more} of {len(gain)}", f"{(gain > 2 * error).sum()}, {lost}", mean_of(gain)
-            ]  # fmt: skip
+            cells += [f"{(gain > 2 * error).sum()}, {lost}", mean_of(gain)]
         lines.append([f"{m}", *means, *cells])
     table = _SYMMETRIC.table("volumes", lines, splits=settings.splits)
     claims = []
@@ -324,17 +310,15 @@ PRIORS = {
 
 def _priors(rows: Rows, settings: Settings) -> Report:
     lines = [
-        [f"{m}", *(f"{of_size.mean(bound):.3f}" for bound, _ in PRIORS.values()),
-         *(f"{of_size[risk].mean():.4f}" for _, risk in PRIORS.values())]
+        [f"{m}", *(f"{of_size.mean(bound):.3f}" for bound, _ in PRIORS.values())]
         for m, of_size in rows.by("m").items()
-    ]  # fmt: skip
+    ]
     table = _PRIOR.table(
         "priors",
         lines,
         splits=settings.splits,
         delta=DELTA,
-        bounds=" | ".join(f"bound, {name}" for name in PRIORS),
-        risks=" | ".join(f"risk, {name}" for name in PRIORS),
+        bounds=" | ".join(PRIORS),
     )
     right, wrong = (
         rows[f"bound, {name} prior"] - rows[PRIORS["uniform"][0]] for name in ("right", "wrong")
@@ -406,14 +390,11 @@ def _draw_symmetric(rows: Rows, settings: Settings, figure: Any) -> None:
     legend_below(figure, axes, 6)
 
 
-_SETUP = Text.of("bayesian-learning", "risk", dimension=DIMENSION).about
-
-_BOUNDS = Text.of("bayesian-learning", "risk-bounds", setup=_SETUP)
-_SYMMETRIC = Text.of("bayesian-learning", "symmetric-part", setup=_SETUP)
+_BOUNDS = Text.of("bayesian-learning", "risk-bounds", dimension=DIMENSION)
+_SYMMETRIC = Text.of("bayesian-learning", "symmetric-part")
 _PRIOR = Text.of(
     "bayesian-learning",
     "biased-prior",
-    setup=_SETUP,
     concentration=CONCENTRATION,
     right=GUESSES["right"],
     irrelevant=GUESSES["irrelevant"],

@@ -151,15 +151,15 @@ def _report(rows: Rows, settings: Settings) -> Report:
         main.append(
             [name, f"{sets.SETS[name].sigma:g}", svm, means["svm"], _difference(gaps["svm"]),
              bpm, means["bpm"], _difference(gaps["bpm"]), f"{p_printed:.2f}",
-             _complement(p["bpm"][name]), f"{np.median(of_set['center_error']):.3f}"]
+             _complement(p["bpm"][name])]
         )  # fmt: skip
         short.append(
-            [name, bpm, *(f"{means[key]} ({off[key][name]:+.1f})" for key in (*_CHORDS, "bpm")),
-             f"{p_printed:.2f}", _complement(p[_SHORT][name])]
+            [name, *(f"{means[key]} ({off[key][name]:+.1f})" for key in _CHORDS),
+             _complement(p[_SHORT][name])]
         )  # fmt: skip
         other.append(
-            [name, _choice(name, made=True), svm, means["svm"],
-             _choice(name, made=False), means["other_svm"] if tried.any() else "none",
+            [name, _choice(name, made=True), _choice(name, made=False),
+             means["other_svm"] if tried.any() else "none",
              _complement(p["other"][name])]
         )  # fmt: skip
         angles = [np.median(of_set[f"angle_{key}"]) for key in ("svm", "perceptrons")]
@@ -172,10 +172,9 @@ def _report(rows: Rows, settings: Settings) -> Report:
             fewer.append(f"{name} by {lead}")
         first = Rows(of_set.rows[:EARLY_SPLITS])
         leads = (mean_of(100 * (first["bpm"] - first[key])) for key in _AVERAGES)
-        early.append([name, first.mean("bpm", 100), *leads])
+        early.append([name, *leads])
         average.append(
-            [name, *(means[key] for key in ("svm", "perceptrons", "bpm")),
-             _complement(p["perceptrons"][name]), _complement(against),
+            [name, means["perceptrons"], _complement(p["perceptrons"][name]), _complement(against),
              *(f"{value:.3f}" for value in angles), f"{share:.2f}"]
         )  # fmt: skip
     lengths = " | ".join(f"{asked:,}" for asked in CHORD_BOUNCES)
@@ -230,7 +229,12 @@ def _report(rows: Rows, settings: Settings) -> Report:
     ]  # fmt: skip
     wrong = rows["training_errors"].sum()
     remarks = [
-        _TEXT.fill("p", wrong=wrong or "no", waveform=sets.source("waveform")),
+        _TEXT.fill(
+            "p",
+            wrong=wrong or "no",
+            largest=max(np.median(of_set["center_error"]) for of_set in by_set.values()),
+            waveform=sets.source("waveform"),
+        ),
         _TEXT.fill("bounces"),
         _TEXT.fill(
             "scaling",
