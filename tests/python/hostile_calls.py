@@ -14,7 +14,7 @@ from bayespoint import (
     VersionSpace,
     kernels,
 )
-from bayespoint.papers import bounds, learning_curves, planar, soft_boundary
+from bayespoint.papers import bounds, learning_curves, planar
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
 from bayespoint.papers.centers import closest_to_vote, largest_ellipsoid
 from bayespoint.papers.dynamics import Chord, Flipper, Scattered
@@ -493,19 +493,12 @@ def of_papers():
         yield good(f"papers.learning_curves.{name}", check, alpha=np.array([0.5, 5.0]))
     yield good("papers.elongated.make_elongated", n_train=5, n_test=5, n_features=3, random_state=0)
     yield good("papers.soft_boundary.parameter_space", gram=GRAM, softness=0.1, offset=0.0)
-    yield good(
-        "papers.soft_boundary.ParameterSpace.surface",
-        None,
-        lambda points: soft_boundary.parameter_space(np.eye(2)).surface(points),
-        points=RNG.standard_normal((4, 2)),
-    )
     yield from of_polygons()
     layers = {"space": space(), "method": "exact", **SHORT}
     yield good("papers.onion.onion", **layers, max_errors=(1, 1), volume_tol=0.5)
-    yield good("papers.onion.choose_layer", **layers, max_errors=(1, 0), k=3, n_repeats=1)
     for name, arguments in {
         "center": {"n_neg": 1, "n_pos": 0},
-        "combine": {"weights": np.ones((2, 2)), "per": None},
+        "combine": {"weights": np.ones((2, 2))},
         "test_errors": {"K_test": NEW @ X.T, "y_test": np.array([1, -1, 1, 1])},
     }.items():
         yield good(f"papers.onion.OnionTable.{name}", None, method(table, name), **arguments)
@@ -563,12 +556,6 @@ def of_polygons():
     corners, middle = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]), np.full(2, 0.5)
     square = planar.Polygon(corners)
     yield good("papers.planar.Polygon", vertices=corners)
-    yield good(
-        "papers.planar.Polygon.from_halfplanes",
-        normals=np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]),
-        offsets=np.array([0.0, 2.0, 0.0, 1.0]),
-        texts=("half-plane", "half-planes"),
-    )
     for name, arguments in {
         "clearance": {"point": middle},
         "contains": {"point": middle},

@@ -17,17 +17,14 @@ from bayespoint.engine.problem import Callback
 from bayespoint.papers.compiled import CorrelationSettings, correlation
 from bayespoint.papers.dynamics import Scattered, engine_values
 from bayespoint.results.evidence import Estimate
-from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
 
 __all__ = ["CorrelationLength", "correlation_length"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CorrelationLength(Result):
+class CorrelationLength:
     """Path and bounces of pairs of balls until the two met different planes."""
-
-    _title = "Correlation length"
 
     bounces: float
     """Mean number of common bounces at planes and, if there is one, the sphere: the correlation
@@ -52,8 +49,6 @@ class CorrelationLength(Result):
     scatterer: float | None
     """Radius of the reflecting sphere around the center, in radians; None without one."""
 
-    _shapes = "tp: pair_bounces pair_lengths parted"
-
     pair_bounces: NDArray[np.uint64]
     """(n_trajectories, n_pairs) Bounces of each pair."""
 
@@ -63,18 +58,6 @@ class CorrelationLength(Result):
     parted: NDArray[np.bool_]
     """(n_trajectories, n_pairs) Whether the pair parted. Pairs that did not within `max_bounces`
     count as if they had; then the means are too small."""
-
-    def _rows(self) -> list[tuple[str, str]]:
-        n_trajectories, n_pairs = self.parted.shape
-        sphere = "none" if self.scatterer is None else f"radius {self.scatterer:.3g} rad"
-        return [
-            ("bounces", f"{self.bounces:.4g} ± {self.bounces_error:.2g}"),
-            ("path", f"{self.length:.4g} ± {self.length_error:.2g} rad"),
-            ("angle at the start", f"{self.angle:.3g} rad"),
-            ("scattering", self.scattering),
-            ("scatterer", sphere),
-            ("pairs", f"{n_trajectories} x {n_pairs}, {int((~self.parted).sum())} never parted"),
-        ]
 
     def __repr__(self) -> str:
         return (

@@ -11,19 +11,14 @@ from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.engine.problem import Callback
 from bayespoint.papers import compiled
-from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
 
 __all__ = ["LightTrap", "light_trap"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LightTrap(Result):
+class LightTrap:
     """The path of a ball into version space through one-way mirrors."""
-
-    _title = "Light trap"
-
-    _shapes = "m: dual_coef; k: errors bounces"
 
     dual_coef: NDArray[np.float64]
     """(m,) Dual coefficients of a unit vector in version space."""
@@ -38,21 +33,6 @@ class LightTrap(Result):
     caught: bool
     """Whether the trap caught the ball. If not, `dual_coef` is from the search for the largest
     margin."""
-
-    def _rows(self) -> list[tuple[str, str]]:
-        rows = [
-            ("examples", f"{len(self.dual_coef)}"),
-            (
-                "caught",
-                "yes" if self.caught else "no: the point is from the search for the largest margin",
-            ),
-        ]
-        if len(self.errors):
-            rows += [
-                ("violated at the start", f"{self.errors[0]}"),
-                ("violated at the end", f"{self.errors[-1]} after {self.bounces[-1]} bounces"),
-            ]
-        return rows
 
     def __repr__(self) -> str:
         path = f"{self.errors[0]} to {self.errors[-1]} errors" if len(self.errors) else "no flight"

@@ -92,7 +92,7 @@ feature_names_in_
 
     See Also
     --------
-    bayespoint.papers.onion.choose_layer : The layer by leaving out; or search over `errors`.
+    sklearn.model_selection.GridSearchCV : Chooses a layer by leaving out, over `errors`.
 
     Notes
     -----

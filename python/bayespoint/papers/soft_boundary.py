@@ -13,98 +13,40 @@ Technical Report 99-11, Technical University of Berlin, 1999.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, special
+from scipy import linalg
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.pictures import SHADES
 from bayespoint.plotting.style import COLORS, import_matplotlib
-from bayespoint.results.result import Result
 
 __all__ = ["ParameterSpace", "parameter_space", "plot_parameter_space"]
 
 _MESH = 24  # half of the points around a drawn ellipsoid
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ParameterSpace(Result):
-    r"""The ellipsoid of all weight vectors of length 1, by its axes.
+@dataclass(frozen=True, eq=False)
+class ParameterSpace:
+    r"""The ellipsoid of all weight vectors of length 1, by its axes in plane coordinates.
 
     With A the kernel matrix, offset and softness included, the plane coordinates
     :math:`f = A c` of unit vectors fulfill :math:`f^\top A^{-1} f = 1`, their dual coefficients
     :math:`c^\top A c = 1`. Both ellipsoids have the eigenvectors of A as axes.
     """
 
-    _title = "Parameter space"
-
     eigenvalues: Floats
     """(m,) Eigenvalues of A in decreasing order; those within rounding error of 0 are 0."""
-
-    directions: Floats
-    """(m, m) Row i is the unit vector along axis i."""
-
-    @property
-    def rank(self) -> int:
-        """Number of positive eigenvalues: the dimension of the span of the feature vectors."""
-        return int(np.count_nonzero(self.eigenvalues))
 
     @property
     def lengths(self) -> Floats:
         """(m,) Semi-axes in plane coordinates: the square roots of the eigenvalues."""
         return np.asarray(np.sqrt(self.eigenvalues))
-
-    @property
-    def dual_lengths(self) -> Floats:
-        """(m,) Semi-axes in dual coefficients: 1 / `lengths`, infinite for those of length 0."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(1 / self.lengths)
-
-    @property
-    def log_volume(self) -> float:
-        """Logarithm of the volume of the body in plane coordinates; -inf if it is flat."""
-        m = len(self.eigenvalues)
-        with np.errstate(divide="ignore"):
-            axes = float(np.log(self.lengths).sum())
-        return m / 2 * math.log(math.pi) - float(special.gammaln(m / 2 + 1)) + axes
-
-    def surface(self, points: ArrayLike) -> Floats:
-        """Return the plane coordinates of points of the unit sphere.
-
-        Parameters
-        ----------
-        points : array-like of shape (..., m)
-            Coordinates along the axes; their squares sum to 1.
-
-        Returns
-        -------
-        ndarray of the same shape
-            Points of the ellipsoid's surface.
-        """
-        units = validation.dual_coef("points", points, len(self.eigenvalues), many=True)
-        return np.asarray((units * self.lengths) @ self.directions)
-
-    def _rows(self) -> list[tuple[str, str]]:
-        longest, shortest = self.lengths[0], self.lengths[-1]
-        return [
-            ("examples", f"{len(self.eigenvalues)}"),
-            ("dimensions", f"{self.rank}"),
-            ("semi-axes", f"{shortest:.4g} to {longest:.4g} in plane coordinates"),
-            ("shortest over longest", f"{shortest / longest:.4g}"),
-            ("ln volume", f"{self.log_volume:.6g}"),
-        ]
-
-    def __repr__(self) -> str:
-        return (
-            f"<ParameterSpace: {self.rank} of {len(self.eigenvalues)} dimensions, semi-axes "
-            f"{self.lengths[-1]:.4g} to {self.lengths[0]:.4g}>"
-        )
 
 
 def parameter_space(
@@ -120,14 +62,14 @@ def parameter_space(
     Returns
     -------
     ParameterSpace
-        Lengths and directions of the axes, the longest in plane coordinates first.
+        The semi-axes, the longest in plane coordinates first.
 
     Raises
     ------
     ValueError, TypeError
         As :class:`VersionSpace` for the same arguments.
     MemoryError
-        If the eigenvectors do not fit into memory.
+        If the matrix does not fit into memory.
 
     Notes
     -----
@@ -156,10 +98,9 @@ def parameter_space(
     validation.positive_semidefinite(kernel, offset, diagonal, exact=exact)
     matrix = kernel + offset
     matrix.flat[:: m + 1] += diagonal
-    values, vectors = linalg.eigh(matrix)
-    values, vectors = values[::-1], vectors[:, ::-1]
+    values = linalg.eigvalsh(matrix)[::-1]
     seen = values > m * np.finfo(np.float64).eps * values[0]
-    return ParameterSpace(np.where(seen, values, 0.0), np.ascontiguousarray(vectors.T))
+    return ParameterSpace(np.where(seen, values, 0.0))
 
 
 def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:

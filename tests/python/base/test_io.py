@@ -215,7 +215,7 @@ def test_nodes_that_stand_for_others(path):
         refused(path, "its .*Node stands for another")
 
 
-OF_PAPERS = {"BayesPoint", "Flight", "ParameterSpace", "Trajectory", "WeightedResult"}
+OF_PAPERS = {"Flight", "WeightedResult"}
 MACHINES = ("AveragedPerceptron", "BayesPointMachine", "VotedPerceptron")
 
 
@@ -242,8 +242,8 @@ def test_classes_of_files():
         *("BayesPointOrdinalClassifier", "BayesPointRanker"),
         *("Columns", "Column", "Warped", "RankNormal", "OneUnit"),
         *("Result", "Run", "BilliardResult", "LandmarkResult", "Evidence"),
-        *("MaxMargin", "Search", "FeatureRelevance", "OnionTable", "LightTrap", "Stored"),
-        *("CorrelationLength", "CompoundKernel", "CompositeKernel", "Stationary"),
+        *("MaxMargin", "Search", "FeatureRelevance", "OnionTable", "Stored"),
+        *("CompoundKernel", "CompositeKernel", "Stationary"),
     } | (own & {*OF_PAPERS, *MACHINES})
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bayespoint import InfeasibleError, SampleOptions, VersionSpace, _core
-from bayespoint.papers.onion import choose_layer, onion
+from bayespoint.papers.onion import onion
 from helpers import seed
 
 
@@ -166,7 +166,6 @@ def run(space, **options):
     [
         (lambda s: run(s, transparency=(0.1, 0.2)), "two classes for a transparency"),
         (lambda s: onion(s, (1, 1)), "two classes for an onion"),
-        (lambda s: choose_layer(s, (1, 1)), "two classes for an onion"),
         (lambda s: s.evidence((0.1, 0.2)), "label_noise must be one rate or an array"),
     ],
 )

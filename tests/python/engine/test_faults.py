@@ -20,7 +20,7 @@ from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
-from bayespoint.papers.onion import choose_layer, onion
+from bayespoint.papers.onion import onion
 from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import SHIFT as SEED
 from helpers import SLOW
@@ -88,7 +88,6 @@ CALLS = {
     "correlation_length": lambda: correlation_length(
         soft(), n_pairs=10**5, max_bounces=10**9, random_state=0
     ),
-    "choose_layer": again(lambda: choose_layer(soft(), random_state=0)),
     "light_trap": again(lambda: light_trap(hard(), random_state=0)),
     "feasible_point": again(lambda: hard().feasible_point(random_state=0)),
     "max_margin": again(lambda: VersionSpace(K, COIN, softness=1e-9).max_margin()),

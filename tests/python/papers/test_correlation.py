@@ -141,9 +141,7 @@ def test_correlation_length_has_the_same_bits_for_any_number_of_threads():
     )
     assert np.array_equal(one.pair_bounces, two.pair_bounces)
     assert np.array_equal(one.pair_lengths, two.pair_lengths)
-    assert "4 x 10, 0 never parted" in one.summary()
     assert "bounces" in repr(one)
-    assert "Correlation length" in one._repr_html_()
 
 
 @pytest.mark.filterwarnings("ignore:.*pairs met the same planes")  # as some do for ever

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import SampleOptions, VersionSpace
-from bayespoint.papers.onion import OnionTable, choose_layer, onion
+from bayespoint.papers.onion import OnionTable, onion
 from helpers import SHIFT, dual_angle
 
 CAREFUL = {"tol": 0.03, "max_length": 1e5, "n_trajectories": 8, "n_jobs": 2}
@@ -105,14 +105,10 @@ def test_combining_asymmetric_weights_and_single_layers():
     exact = quiet(space, (2, 1))
     projected = quiet(space, (2, 1), method="projected")
     for table in (exact, projected):
-        own = "volume" if table is exact else "path"
         for a, b in np.argwhere(table.has_center):
             only = np.zeros((3, 2))
             only[a, b] = 3.0
-            for per in (None, own, "center"):
-                np.testing.assert_allclose(
-                    table.combine(only, per=per), table.center(a, b), atol=1e-10
-                )
+            np.testing.assert_allclose(table.combine(only), table.center(a, b), atol=1e-10)
     pair = np.zeros((3, 2))
     pair[0, 0], pair[1, 0] = 0.3, 0.7
     matrix = space.gram
@@ -124,9 +120,6 @@ def test_combining_asymmetric_weights_and_single_layers():
     mass = np.exp(exact.log_volume) * exact.center_norm * pair
     np.testing.assert_allclose(
         exact.combine(pair), normalized(mass[0, 0] * first + mass[1, 0] * second), atol=1e-10
-    )
-    np.testing.assert_allclose(
-        exact.combine(pair, per="center"), normalized(0.3 * first + 0.7 * second), atol=1e-10
     )
     first, second = projected.center(0, 0), projected.center(1, 0)
     mass = projected.path_length * projected.center_norm * pair
@@ -141,22 +134,21 @@ def test_combine_refuses():
     ones = np.ones((2, 100))
     beyond = 0 * ones
     beyond[0, 99] = 1
-    for weights, settings, text in (
-        (np.ones((2, 2)), {}, r"weights must have shape \(2, 100\); got \(2, 2\)"),
-        (-ones, {}, "weights must be finite and at least 0"),
-        (beyond, {}, "weights must be positive for at least one"),
-        (beyond, {"per": "center"}, r"got 1 for layer \(0, 99\): there are"),
-        (ones, {"per": "path"}, "per must be 'volume', 'center' or None"),
+    for weights, text in (
+        (np.ones((2, 2)), r"weights must have shape \(2, 100\); got \(2, 2\)"),
+        (-ones, "weights must be finite and at least 0"),
+        (beyond, "weights must be positive for at least one"),
     ):
         with pytest.raises(ValueError, match=text):
-            exact.combine(weights, **settings)
+            exact.combine(weights)
     # All of the sphere: opposite vectors cancel.
     half = quiet(VersionSpace(np.eye(2), [1, 1]), (0, 2))
     centers, coordinates = half.centers.copy(), half.plane_coordinates.copy()
     centers[0, 2], coordinates[0, 2] = -centers[0, 0], -coordinates[0, 0]
-    everything = replace(half, centers=centers, plane_coordinates=coordinates)
+    same = {"log_volume": np.zeros((1, 3)), "center_norm": np.ones((1, 3))}
+    everything = replace(half, centers=centers, plane_coordinates=coordinates, **same)
     with pytest.raises(ValueError, match="cancel"):
-        everything.combine([[1.0, 0.0, 1.0]], per="center")
+        everything.combine([[1.0, 0.0, 1.0]])
 
 
 # --- the table ---
@@ -237,43 +229,6 @@ def test_tolerances_and_warnings():
 
 
 # --- the choice of a layer ---
-
-
-def test_leaving_examples_out():
-    x, y = taught(33, 3, 40, flips=2)
-    space = VersionSpace(x @ x.T, y, softness=2.0, offset=1.0)
-    choice = choose_layer(space, (1, 2), random_state=SHIFT)
-    # Three groups of ten; the rest is left in.
-    assert (choice.n_tests == 30).all()
-    best = choice.errors.min()
-    ties = [tuple(layer) for layer in np.argwhere(choice.errors == best).tolist()]
-    assert choice.layer == min(ties, key=lambda layer: (sum(layer), layer))
-    every = choose_layer(space, (1, 2), k=11, n_repeats=6, random_state=SHIFT)
-    assert (every.n_tests == 66).all()
-
-
-def test_what_is_left_out_is_not_learned():
-    """Random labels: with a leak there would be fewer errors than by chance."""
-    rng = generator(41)
-    x, y = rng.standard_normal((60, 60)), rng.permutation(np.resize([1, -1], 60))
-    space = VersionSpace(x @ x.T / 60, y)
-    choice = choose_layer(space, 0, k=6, method="projected", random_state=SHIFT)
-    assert choice.n_tests[0, 0] == 60
-    # Four binomial standard deviations, and half of them for the dependence of the groups.
-    assert choice.errors[0, 0] > 0.5 - 6 * 0.5 / math.sqrt(60)
-
-
-def test_choosing_refuses():
-    space = VersionSpace(np.eye(4), [1, -1, 1, -1])
-    for settings, name in (({"k": 4}, "k"), ({"k": 1, "n_repeats": 0}, "n_repeats")):
-        with pytest.raises(ValueError, match=f"{name} must be"):
-            choose_layer(space, **settings)
-    x = np.vstack([np.eye(3), np.eye(3)])
-    conflict = VersionSpace(x @ x.T, [1, 1, 1, -1, -1, -1])
-    with pytest.raises(ValueError, match="must include a layer that has a center in all 3 runs"):
-        choose_layer(conflict, 0, k=2, random_state=SHIFT)
-    with pytest.warns(ConvergenceWarning, match=r"in 4 of 4 runs a layer has"):
-        choose_layer(space, 1, k=1, tol=1e-6, max_length=100, random_state=SHIFT)
 
 
 def test_errors_on_a_test_set():

@@ -197,9 +197,9 @@ def plot_version_space(
     normals = scaled(path.X)
     ball = VersionSpace(normals @ normals.T, path.y).max_margin().dual_coef @ normals
     center = path.space.sample(tol=0.01, random_state=rng).center @ path.X
-    polygon, frame = _flat_polygon(signed, ball)
+    polygon, frame = _flat_polygon(signed, scaled(ball))
     ax = begin(ax)
-    ax.fill(*polygon.vertices.T, facecolor=SHADES[1], edgecolor="black", label="_outline")
+    ax.fill(*polygon.T, facecolor=SHADES[1], edgecolor="black", label="_outline")
     bounces = np.array([leg.end for each in paths for leg in each.legs])
     for points, how in (
         (bounces, {"marker": ".", "color": SHADES[0], "label": f"{len(bounces)} bounces"}),
@@ -213,10 +213,10 @@ def plot_version_space(
     return ax
 
 
-def _flat_polygon(normals: Floats, center: Floats) -> tuple[Polygon, Floats]:
-    """Return the polygon in the chart around one of its points, and the chart's two tangents."""
-    frame = np.stack(chart(center))
-    return Polygon.from_halfplanes(-normals @ frame.T, normals @ center), frame
+def _flat_polygon(normals: Floats, center: Floats) -> tuple[Floats, Floats]:
+    """Return the corners in the chart around a center, and the chart's two tangents."""
+    frame, corners = np.stack(chart(center)), corners_of(normals, center)
+    return corners @ frame.T / (corners @ center)[:, None], frame
 
 
 def _in_space(path: Path) -> Floats:
@@ -420,7 +420,7 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
         across = frame @ x
         foot = -(x @ margin) * across / (across @ across)
         line(ax, foot, (-across[1], across[0]), "_plane", color="gray", linewidth=0.8)
-    ax.fill(*polygon.vertices.T, facecolor=SHADES[0], alpha=0.5, label="no errors")
+    ax.fill(*polygon.T, facecolor=SHADES[0], alpha=0.5, label="no errors")
     inside = flat(np.stack([flight.start, flight.end]))
     ax.plot(*inside.T, color=_BLUE, linewidth=2.2, label="flight")
     ray = flat(flight.at(np.append(flight.arc, times)))
@@ -429,5 +429,5 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
     ax.plot(*crossings.T, "o", color=_VERMILION, markersize=4, label="_crossings", zorder=5)
     for place, errors in zip(crossings, beyond, strict=True):
         ax.annotate(str(errors), place, xytext=(5, 5), textcoords="offset points", fontsize=11)
-    fit_window(ax, np.vstack([polygon.vertices, crossings]), 0.08)
+    fit_window(ax, np.vstack([polygon, crossings]), 0.08)
     return finish(ax)

@@ -21,6 +21,7 @@ from bayespoint.papers.experiments.framework import (
     units_of,
 )
 from bayespoint.papers.experiments.rows import Mean, Row, Rows, every, mean_of
+from bayespoint.papers.experiments.toy import risk
 
 DIMENSION = 100
 ALPHAS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -54,12 +55,11 @@ def _measure(unit: Row, settings: Settings) -> Row:
     rng = np.random.default_rng(settings.seed_of(int(100 * alpha), unit["run"], 1))
     draws = _completed(found.draws.reshape(-1, len(y)) @ X, X, rng)
     return {
-        "bayes": _error(found.center @ X, teacher),
-        "max_margin": _error(space.max_margin().dual_coef @ X, teacher),
-        "gibbs": np.mean([_error(draw, teacher) for draw in draws]),
-        "adaline": _error(np.linalg.lstsq(X, y, rcond=None)[0], teacher),
+        "bayes": risk(found.center @ X, teacher),
+        "max_margin": risk(space.max_margin().dual_coef @ X, teacher),
+        "gibbs": np.mean([risk(draw, teacher) for draw in draws]),
+        "adaline": risk(np.linalg.lstsq(X, y, rcond=None)[0], teacher),
         "center_error": found.center_error,
-        "bounces": found.bounces.sum(),
     }
 
 
@@ -76,11 +76,6 @@ def _completed(draws: Any, X: Any, rng: np.random.Generator) -> Any:
     across = rng.standard_normal((len(draws), dimension))
     across -= (across @ basis) @ basis.T
     return np.sqrt(rng.chisquare(m, (len(draws), 1))) * draws + across
-
-
-def _error(w: Any, teacher: Any) -> float:
-    """Return the probability that w errs on a Gaussian example: its angle over pi."""
-    return float(np.arccos(np.clip(w @ teacher / np.linalg.norm(w), -1, 1)) / np.pi)
 
 
 def _limit(rows: Rows, settings: Settings) -> float:

@@ -23,6 +23,7 @@ from bayespoint.papers.experiments.framework import (
     units_of,
 )
 from bayespoint.papers.experiments.rows import Row, Rows, every, mean_of
+from bayespoint.papers.experiments.toy import risk
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.plotting.style import label_decades
@@ -86,15 +87,15 @@ def _measure(unit: Row, settings: Settings) -> Row:
     tests = rng.standard_normal((N_TEST, DIMENSION))
     votes = np.sign(tests @ draws.T).sum(axis=1)
     found: Row = {
-        "risk center": _risk(bayes.dual_coef_[0] @ X, teacher),
-        "risk one draw": np.mean([_risk(draw, teacher) for draw in draws]),
+        "risk center": risk(bayes.dual_coef_[0] @ X, teacher),
+        "risk one draw": np.mean([risk(draw, teacher) for draw in draws]),
         "risk vote": (votes * (tests @ teacher) <= 0).mean(),
     }
     volumes = {}
     tables = {"bayes_point": bounds.risk_bounds(bayes, DELTA, tol=TOLERANCE, random_state=rng)}
     for rule, machine in machines.items():
         tables[rule] = machine.risk_bounds(DELTA, tol=TOLERANCE, random_state=rng)
-        found[f"risk {rule}"] = _risk(machine.dual_coef_[0] @ X, teacher)
+        found[f"risk {rule}"] = risk(machine.dual_coef_[0] @ X, teacher)
     for rule, table in tables.items():
         for row in sorted(table, key=lambda row: (row.of, row.name, row.region)):
             who = rule if rule in machines else row.of
@@ -118,7 +119,7 @@ def _biased(draws: Any, teacher: Any, log_volume: float, m: int, rng: np.random.
     prior is minus ln of the prior probability of version space: the volume times the mean density.
     """
     draws = sphere.scaled(draws)
-    risks = np.array([_risk(draw, teacher) for draw in draws])
+    risks = np.array([risk(draw, teacher) for draw in draws])
     teacher = teacher / np.linalg.norm(teacher)
     across = rng.standard_normal(DIMENSION)
     across -= (across @ teacher) * teacher
@@ -151,11 +152,6 @@ def _largest_ball(X: Any, y: Any, rng: np.random.Generator) -> Row:
         "ln R, ball": part.quantities["log_volume"],
         "error, ball": part.quantities["log_volume_error"],
     }
-
-
-def _risk(w: Any, teacher: Any) -> float:
-    """Return the probability that w errs on a new example: its angle to the teacher over pi."""
-    return sphere.angle(w, teacher) / np.pi
 
 
 def _keys(rows: Rows) -> list[tuple[str, str, str]]:

@@ -45,7 +45,6 @@ def run(
     jobs = validation.threads(n_jobs)
     validation.integer("splits", settings.splits, low=1 if experiment.splits else 0)
     figure_class = import_matplotlib("figure").Figure
-    began = time.perf_counter()
     ending = "-quick" if settings.quick else ""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,11 +81,9 @@ def run(
         "quick": settings.quick,
         "version": __version__,
         "machine": machine(),
-        "n_jobs": jobs,
         "units": len(units),
         "seconds": round(sum(float(row["seconds"]) for row in rows), 3),
         "measured": len(missing),
-        "elapsed": round(time.perf_counter() - began, 3),
         **asdict(report),
     }
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"

@@ -49,13 +49,10 @@ def _measure(unit: Row, settings: Settings) -> Row:
     squares = (np.add.outer(K.diagonal(), K.diagonal()) - 2 * K)[pairs] + 2 * softness
     matrices = K, kernel(X_test, X), y, y_test
     errors = {key: sets.wrong(machine, *matrices).mean() for key, machine in machines.items()}
-    [run] = machines["bpm"].runs_
     return {
         **errors,
         "angle": sets.angle(K + softness * np.eye(len(y)), *machines.values()),
         "distances": np.sqrt(max(0.0, squares.min()) / squares.max()),
-        "center_error": run.center_error,
-        "drift": run.drift,
     }
 
 

@@ -280,7 +280,6 @@ def _sweep_measure(unit: Row, settings: Settings) -> Row:
         **totals,
         "best_layer": np.nanmin(errors),
         "chosen_layer": errors[layer],
-        "layer": f"-{layer[0]} +{layer[1]}",
         "escapes": flight.escape_fraction,
         "bounces": int(flight.run.bounces.sum()) / launches,
         "path": BALLS * float(flight.run.length) / launches,

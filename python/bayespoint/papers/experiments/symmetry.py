@@ -52,7 +52,7 @@ def maximiser(normals: Floats, start: Floats) -> Floats:
     tangents = np.stack(sphere.chart(start))
 
     def loss(place: Floats) -> float:
-        w = _unit(start + place @ tangents)
+        w = sphere.scaled(start + place @ tangents)
         inside = (normals @ w > 0).all()
         return -np.sqrt(area(sphere.corners_of(symmetric_part(normals, w), w))) if inside else 0.0
 
@@ -62,7 +62,7 @@ def maximiser(normals: Floats, start: Floats) -> Floats:
         loss, np.zeros(2), method="Nelder-Mead",
         options={"initial_simplex": simplex, "xatol": 1e-7 * size, "fatol": 1e-12},
     )  # fmt: skip
-    return _unit(start + found.x @ tangents)
+    return sphere.scaled(start + found.x @ tangents)
 
 
 def imbalance(normals: Floats, w: Floats) -> float:
@@ -75,7 +75,7 @@ def imbalance(normals: Floats, w: Floats) -> float:
     worst = 0.0
     for angle in np.pi * np.arange(DIRECTIONS) / DIRECTIONS:
         cut = np.cos(angle) * first + np.sin(angle) * second
-        near = _unit(w + 0.3 * _room(normals, w) * cut)
+        near = sphere.scaled(w + 0.3 * _room(normals, w) * cut)
         half = area(sphere.corners_of(np.vstack([normals, cut]), near))
         worst = max(worst, abs(2 * half / whole - 1))
     return worst
@@ -84,10 +84,6 @@ def imbalance(normals: Floats, w: Floats) -> float:
 def _room(normals: Floats, w: Floats) -> float:
     """Return the distance of a point from the nearest wall."""
     return float((normals @ w / np.linalg.norm(normals, axis=1)).min())
-
-
-def _unit(w: Floats) -> Floats:
-    return np.asarray(w / np.linalg.norm(w))
 
 
 def _measure(unit: Row, settings: Settings) -> Row:

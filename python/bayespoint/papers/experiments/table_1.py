@@ -67,7 +67,6 @@ def _measure(unit: Row, settings: Settings) -> Row:
     errors: Row = dict.fromkeys(_AVERAGES, np.nan)
     errors |= {key: sets.wrong(machine, *matrices).mean() for key, machine in machines.items()}
     svm, bpm, average = (machines[key] for key in ("svm", "bpm", "perceptrons"))
-    [run] = bpm.runs_
     left_out = name in SIXTY_PERCENT and unit["split"] >= _sixty_splits(settings)
     return {
         **errors,
@@ -76,9 +75,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
         "angle_perceptrons": sets.angle(K, average, bpm),
         **(dict(_NO_OTHER) if left_out else _other(name, seed)),
         "training_errors": (svm.margins(K, y) <= 0).sum(),
-        "center_error": run.center_error,
-        "path": run.length,
-        "drift": run.drift,
+        "center_error": bpm.runs_[0].center_error,
     }
 
 

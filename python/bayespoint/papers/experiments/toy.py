@@ -30,6 +30,11 @@ def cube(seed: int) -> tuple[Any, Any, Any, Any]:
             return toy.data, toy.target, toy.test_data, toy.test_target
 
 
+def risk(w: Any, teacher: Any) -> float:
+    """Return the probability that w errs on a Gaussian example: its angle to the teacher / pi."""
+    return sphere.angle(w, teacher) / np.pi
+
+
 def widest(X: Any, y: Any) -> Any:
     """Return the weight vector with the largest margin: of inputs of length 1 the ball's center."""
     return VersionSpace(X @ X.T, y).max_margin().dual_coef @ X

@@ -79,16 +79,11 @@ def _toy(unit: Row, settings: Settings) -> Row:
         **{
             name: np.mean((X_test @ weight > 0) != (y_test > 0)) for name, weight in weights.items()
         },
-        **{f"angle_{name}": _angle(weights[name], center) for name in ("svm", "ball", "bpm")},
+        **{f"angle_{name}": sphere.angle(weights[name], center) for name in ("svm", "ball", "bpm")},
         "center_error": found.center_error,
         "elongation": long / short,
         "corners": len(places),
     }
-
-
-def _angle(a: Any, b: Any) -> float:
-    cross = np.linalg.norm(np.cross(a, b))
-    return float(np.arctan2(cross, a @ b))
 
 
 def _flat(places: Any, center: Any) -> Any:

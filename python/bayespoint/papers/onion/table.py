@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -174,7 +174,7 @@ class OnionTable(Result):
 
     # --- all layers ---
 
-    def combine(self, weights: ArrayLike, *, per: str | None = None) -> Floats:
+    def combine(self, weights: ArrayLike) -> Floats:
         r"""Return the center of mass of several layers, each with a weight.
 
         Other weights need no further run (Ruján and Marchand, section 18.5.3).
@@ -182,13 +182,10 @@ class OnionTable(Result):
         Parameters
         ----------
         weights : array-like of shape (n_neg + 1, n_pos + 1)
-            Weights of the layers, at least 0, not all 0.
-        per : {"volume", "path", "center"}, default=None
-            What the weights multiply. "volume" (only with "exact"): the integral of the position
-            over the layer. The weights are then a density: :math:`\kappa^{a + b}` gives the
-            posterior under label noise :math:`\kappa / (1 + \kappa)`, restricted to the layers of
-            the table. "path" (only with "projected"): the integral of the position along the path.
-            "center": the unit center. None is "volume" or "path".
+            Weights of the layers, at least 0, not all 0. With "exact" they are a density on the
+            sphere: :math:`\kappa^{a + b}` gives the posterior under label noise :math:`\kappa /
+            (1 + \kappa)`, restricted to the layers of the table. With other methods they multiply
+            the integral of the position along the path.
 
         Returns
         -------
@@ -199,42 +196,19 @@ class OnionTable(Result):
         ------
         ValueError
             If `weights` has another shape, is negative, not finite, or zero for all layers with a
-            center, if `per` does not fit the method, if with "center" a layer without one has a
-            weight, or if the weighted mean is zero.
+            center, or if the weighted mean is zero.
         """
-        validation.choice("per", per, ("volume", "path", "center", None))
-        exact = self.method == "exact"
-        if per is None:
-            per = "volume" if exact else "path"
-        elif (per == "volume" and not exact) or (per == "path" and exact):
-            raise ValueError(
-                f"per must be {'volume' if exact else 'path'!r}, 'center' or None for the table "
-                f"of method={self.method!r}; got {per!r}"
-            )
         w = np.asarray(validation.dense("weights", weights), dtype=np.float64)
         if w.shape != self.center_norm.shape:
             raise ValueError(f"weights must have shape {self.center_norm.shape}; got {w.shape}")
         if not np.isfinite(w).all() or (w < 0).any():
             raise ValueError("weights must be finite and at least 0")
         known = self.has_center
-        if per == "center" and (w[~known] > 0).any():
-            a, b = (int(k) for k in np.argwhere((w > 0) & ~known)[0])
-            raise ValueError(
-                f"weights must be 0 for layers without a center; got {w[a, b]:g} for layer "
-                f"({a}, {b}): {self._reason(a, b)}"
-            )
         with np.errstate(divide="ignore"):
-            mass = np.log(w[known])
-            if per == "volume":
-                assert self.log_volume is not None
-                mass += self.log_volume[known] + np.log(self.center_norm[known])
-            elif per == "path":
-                mass += np.log(self.path_length[known] * self.center_norm[known])
+            size = np.log(self.path_length) if self.log_volume is None else self.log_volume
+            mass = np.log(w[known] * self.center_norm[known]) + size[known]
         if not (mass > -math.inf).any():
-            raise ValueError(
-                "weights must be positive for at least one layer with a center"
-                + (" and a path" if per == "path" else "")
-            )
+            raise ValueError("weights must be positive for at least one layer that was visited")
         mass = np.exp(mass - mass.max())
         combined: Floats = mass @ self.centers[known]
         square = float(combined @ (mass @ self.plane_coordinates[known]))
@@ -391,20 +365,6 @@ class OnionTable(Result):
         title, cells = self._cells()
         head, *lines = _with_names("violated", cells)
         return super()._repr_html_() + as_html(title, lines, head)
-
-
-class LayerChoice(NamedTuple):
-    """The layer with the fewest errors on held-out examples."""
-
-    layer: tuple[int, int]
-    """The numbers of violated examples labeled -1 and +1."""
-
-    errors: NDArray[np.float64]
-    """(n_neg + 1, n_pos + 1) Mean error on the held-out examples; NaN for layers that never had a
-    center."""
-
-    n_tests: NDArray[np.int64]
-    """(n_neg + 1, n_pos + 1) Number of held-out examples on which each center was tested."""
 
 
 def _with_names(corner: str, cells: list[list[str]]) -> list[list[str]]:

@@ -16,7 +16,6 @@ from bayespoint.base.warnings import warn
 from bayespoint.papers.planar.cuts import TOLERANCE, average, cut, normals_in, unit
 from bayespoint.papers.planar.polygon import Polygon
 from bayespoint.papers.planar.polygon import point as _point
-from bayespoint.results.result import Result
 
 _STEP = 1e-9  # length of a step at which the search ends, in the frame
 _MAX_STEPS = 60
@@ -68,10 +67,8 @@ class BayesLines:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BayesPoint(Result):
+class BayesPoint:
     """The point with the smallest mean squared difference between the areas on either side."""
-
-    _title = "Bayes point of a polygon"
 
     point: Floats
     """(2,) The Bayes point."""
@@ -93,16 +90,6 @@ class BayesPoint(Result):
 
     steps: int
     """Newton steps taken."""
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [
-            ("Bayes point", f"[{self.point[0]:.8g}, {self.point[1]:.8g}]"),
-            ("its error", f"{self.point_error:.1e} (estimated)"),
-            ("its objective", f"{self.objective:.8g} (error about {self.objective_error:.1e})"),
-            ("centroid", f"[{self.centroid[0]:.8g}, {self.centroid[1]:.8g}]"),
-            ("its objective", f"{self.centroid_objective:.8g}"),
-            ("Newton steps", f"{self.steps}"),
-        ]
 
     def __repr__(self) -> str:
         return (

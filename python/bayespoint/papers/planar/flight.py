@@ -12,17 +12,14 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.papers.planar.inscribed import Circle
 from bayespoint.papers.planar.polygon import Polygon, point
-from bayespoint.results.result import Result
 
 _AT_CORNER = 1e-12  # distance from a vertex, relative to the size of the polygon
 _CORNER, _SCATTERER = -1, -2  # hits that are no edge
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Result):
+class Trajectory:
     """The path of a ball of unit speed through ``k`` bounces in a polygon."""
-
-    _title = "Billiard in a polygon"
 
     positions: Floats
     """(k + 1, 2) The start and the places of all bounces."""
@@ -58,22 +55,6 @@ class Trajectory(Result):
     def corners(self) -> int:
         """Number of bounces at corners."""
         return int((self.edges == _CORNER).sum())
-
-    def _rows(self) -> list[tuple[str, str]]:
-        mean = self.mean_position
-        distance = float(np.hypot(*(mean - self.centroid)))
-        hit = np.unique(self.edges[self.edges >= 0])
-        return [
-            ("bounces", f"{len(self.edges)} at {len(hit)} edges, {self.corners} at corners"),
-            *(
-                [("at the scatterer", f"{int((self.edges == _SCATTERER).sum())}")]
-                if self.scatterer
-                else []
-            ),
-            ("path", f"{self.length:.6g}"),
-            ("mean position", f"[{mean[0]:.6g}, {mean[1]:.6g}]"),
-            ("from the centroid", f"{distance:.3g}"),
-        ]
 
     def __repr__(self) -> str:
         return f"<Trajectory: {len(self.edges)} bounces, length {self.length:.6g}>"

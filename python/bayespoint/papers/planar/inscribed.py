@@ -38,24 +38,13 @@ class Ellipse:
     center: Floats
     """(2,) Its center."""
 
-    semi_axes: Floats
-    """(2,) Half the lengths of its axes, the longer first."""
-
-    angle: float
-    """Direction of the longer axis, in radians, in [0, π)."""
+    shape: Floats
+    """(2, 2) The symmetric B for which the ellipse is ``center + B @ u`` with ``|u| <= 1``."""
 
     @property
     def area(self) -> float:
         """Enclosed area."""
-        return math.pi * float(self.semi_axes[0]) * float(self.semi_axes[1])
-
-    @property
-    def shape(self) -> Floats:
-        """(2, 2) The symmetric B for which the ellipse is ``center + B @ u`` with ``|u| <= 1``."""
-        cos, sin = math.cos(self.angle), math.sin(self.angle)
-        axes = np.array([[cos, -sin], [sin, cos]])
-        shape: Floats = (axes * self.semi_axes) @ axes.T
-        return shape
+        return math.pi * float(np.linalg.det(self.shape))
 
 
 def largest_circle(polygon: Polygon) -> Circle:
@@ -88,7 +77,7 @@ def largest_circle(polygon: Polygon) -> Circle:
     distances = (normals * (polygon.vertices - polygon.centroid)).sum(axis=1)
     unit = float(distances.min())  # the radius is between this and 3/2 of it
     distances = distances / unit
-    place, radius = inscribed(normals, distances, (0.0, None))
+    place, radius = inscribed(normals, distances)
     slack = distances - normals @ place - radius
     touched = normals[slack <= _TIGHT]
     for normal in touched:
@@ -128,7 +117,7 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
     --------
     >>> from bayespoint.papers.planar import Polygon, largest_ellipse
     >>> ellipse = largest_ellipse(Polygon([[0, 0], [6, 0], [6, 2], [0, 2]]))
-    >>> ellipse.center.round(6), ellipse.semi_axes.round(6)
+    >>> ellipse.center.round(6), ellipse.shape.diagonal().round(6)
     (array([3., 1.]), array([3., 1.]))
     """
     frame = polygon.frame
@@ -139,8 +128,4 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
     # The root by Cholesky: of a thin polygon the square would lose the shorter axis.
     outward = (frame.axes.T * frame.widths) @ np.linalg.cholesky(found.square)
     axes, semi_axes, _ = np.linalg.svd(outward)
-    return Ellipse(
-        center=frame.out(found.center),
-        semi_axes=semi_axes,
-        angle=math.atan2(axes[1, 0], axes[0, 0]) % math.pi,
-    )
+    return Ellipse(frame.out(found.center), (axes * semi_axes) @ axes.T)

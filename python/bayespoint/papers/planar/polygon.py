@@ -1,4 +1,4 @@
-"""Convex polygons, given by their corners or as an intersection of half-planes."""
+"""Convex polygons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, spatial
+from scipy import optimize
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
@@ -18,7 +18,6 @@ _FLATTEST = 1e-10  # smallest width over length; below it areas have less than s
 _CORNER = 1e-12  # smallest distance of a corner from its neighbors' line, in the frame
 _TOUCH = 1e-12  # rounding of a distance, relative to the size of the polygon
 _BLOCK = 100_000  # points between two checks for Ctrl-C
-_SMALLEST = 1e-9  # radius of a circle in the intersection, relative to the largest offset
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,86 +152,6 @@ class Polygon:
         for array in (*own, origin, axes, widths, self.frame.corners):
             array.setflags(write=False)
 
-    @classmethod
-    def from_halfplanes(cls, normals: ArrayLike, offsets: ArrayLike) -> Polygon:
-        """Return the polygon of all points x with ``normals @ x <= offsets``.
-
-        Parameters
-        ----------
-        normals : array-like of shape (n_halfplanes, 2)
-            Normals that point out of the half-planes, of any positive length.
-        offsets : array-like of shape (n_halfplanes,)
-            Right-hand sides.
-
-        Returns
-        -------
-        Polygon
-            Redundant half-planes have no edge. Corners closer together than the rounding error are
-            merged.
-
-        Raises
-        ------
-        ValueError
-            If a normal is zero, the shapes do not fit, or the intersection is unbounded, empty, or
-            too small for a circle of 1e-9 times the largest distance of a boundary line from the
-            origin.
-        TypeError
-            If the arrays do not hold real numbers.
-
-        Notes
-        -----
-        A point inside is found by linear programming (the largest inscribed circle). The edges are
-        the corners of the convex hull of the dual points ``normal / distance``.
-
-        Examples
-        --------
-        >>> from bayespoint.papers.planar import Polygon
-        >>> triangle = Polygon.from_halfplanes([[-1, 0], [0, -1], [1, 1], [1, 0]], [0, 0, 1, 5])
-        >>> len(triangle.vertices), f"{triangle.area:.3f}"
-        (3, '0.500')
-        """
-        outward, distances = _halfplanes(normals, offsets)
-        scale = float(np.abs(distances).max())
-        # A bounded intersection has no circle of radius above `scale`, so the bound on the radius
-        # only keeps the program of an unbounded one finite.
-        center, radius = inscribed(outward, distances / (scale or 1.0), (None, 1.0))
-        if not radius > _SMALLEST:
-            raise ValueError(
-                "the intersection of the half-planes must hold a circle with a radius above "
-                f"{_SMALLEST * scale:.3g} ({_SMALLEST:g} of the largest distance of a boundary "
-                f"line from the origin); its largest has {radius * scale:.3g} (below 0: empty)"
-            )
-        angles = np.sort(np.arctan2(outward[:, 1], outward[:, 0]))
-        gaps = np.diff(angles, append=angles[0] + 2 * math.pi)
-        widest = int(np.argmax(gaps))
-        if gaps[widest] > math.pi - 1e-12:
-            free = angles[widest] + gaps[widest] / 2
-            raise ValueError(
-                "the intersection of the half-planes must be bounded; it reaches to infinity in "
-                f"direction [{math.cos(free):.3g}, {math.sin(free):.3g}]"
-            )
-        clearance = distances / scale - outward @ center
-        hull = spatial.ConvexHull(outward * (radius / clearance)[:, None]).vertices
-        n, d = outward[hull], clearance[hull]
-        following, d_following = np.roll(n, -1, axis=0), np.roll(d, -1)
-        corners = np.stack(
-            [
-                d * following[:, 1] - d_following * n[:, 1],
-                d_following * n[:, 0] - d * following[:, 0],
-            ],
-            axis=1,
-        )
-        corners /= _cross(n, following)[:, None]
-        local, _, widths = _whiten(corners - corners.mean(axis=0))
-        noise = 100 * np.finfo(np.float64).eps / float(widths[1])
-        kept = np.arange(len(corners))
-        while len(kept) > 2 and (depth := _depth(local[kept])).min() <= _CORNER + noise:
-            kept = np.delete(kept, int(np.argmin(depth)))
-        try:
-            return cls((center + corners[kept]) * scale)
-        except ValueError as error:
-            raise ValueError(f"the half-planes meet in no polygon: {error}") from error
-
     def __repr__(self) -> str:
         return (
             f"<Polygon: {len(self.vertices)} vertices, area {self.area:.6g}, centroid "
@@ -323,10 +242,8 @@ class Polygon:
         return found
 
 
-def inscribed(
-    normals: Floats, distances: Floats, radii: tuple[float | None, float | None]
-) -> tuple[Floats, float]:
-    """Return center and radius, between two limits, of the largest circle in some half-planes.
+def inscribed(normals: Floats, distances: Floats) -> tuple[Floats, float]:
+    """Return center and radius of the largest circle in some half-planes.
 
     Linear program: the largest r with ``normals @ x + r <= distances`` (the Chebyshev center).
     """
@@ -334,7 +251,7 @@ def inscribed(
         [0.0, 0.0, -1.0],
         A_ub=np.column_stack([normals, np.ones(len(normals))]),
         b_ub=distances,
-        bounds=[(None, None), (None, None), radii],
+        bounds=[(None, None), (None, None), (0, None)],
         method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
@@ -362,32 +279,6 @@ def point(name: str, value: ArrayLike) -> Floats:
     if array.shape != (2,):
         raise ValueError(f"{name} must have shape (2,); got shape {array.shape}")
     return array
-
-
-def _halfplanes(normals: ArrayLike, offsets: ArrayLike) -> tuple[Floats, Floats]:
-    """Return unit normals and the distances of the boundary lines from the origin."""
-    outward = points("normals", normals)
-    if outward.ndim != 2 or len(outward) == 0:
-        raise ValueError(
-            f"normals must have shape (n_halfplanes, 2) and a row; got shape {outward.shape}"
-        )
-    distances = validation.dual_coef("offsets", offsets, len(outward))
-    largest = np.abs(outward).max(axis=1)
-    if not largest.all():
-        raise ValueError(
-            f"normals must not be zero; got [0, 0] as normal {int(np.argmin(largest))}"
-        )
-    # In two steps, so that no square overflows or underflows.
-    outward, distances = outward / largest[:, None], distances / largest
-    lengths = np.hypot(outward[:, 0], outward[:, 1])
-    distances = distances / lengths
-    if not np.abs(distances).max() <= _EXTENT[1]:
-        worst = int(np.argmax(np.abs(distances)))
-        raise ValueError(
-            f"every boundary line must be within {_EXTENT[1]:g} of the origin; got one at "
-            f"{distances[worst]:.3g}, of half-plane {worst}"
-        )
-    return outward / lengths[:, None], distances
 
 
 def _cross(a: Floats, b: Floats) -> Floats:
