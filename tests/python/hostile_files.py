@@ -17,12 +17,9 @@ from sklearn.gaussian_process import kernels as gp
 
 import bayespoint
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
-from bayespoint.papers.correlation import correlation_length
-from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import onion
 from bayespoint.papers.perceptron import KernelPerceptron
-from bayespoint.papers.reweighting import reweight
 from hostile import same
 from hostile_bytes import Bytes
 
@@ -80,9 +77,6 @@ def results():
             onion(space, max_errors=(1, 1), tol=0.9, random_state=0),
             space.evidence(tol=0.9, random_state=0),
             space.max_margin(),
-            reweight(space, run, lambda margins: np.ones(len(margins))),
-            light_trap(space, random_state=0),
-            correlation_length(space, random_state=0),
             average.tuning_,
             average.feature_relevance_,
         ]

@@ -19,7 +19,6 @@ from bayespoint.engine.problem import Problem
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.posterior.updating import error_of_mean
 from bayespoint.results import BilliardResult
-from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
 
 __all__ = ["WeightedResult", "reweight"]
@@ -28,11 +27,8 @@ _MIN_ESS = 50.0  # least effective sample size without a warning, or half of the
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WeightedResult(Result):
+class WeightedResult:
     """The center of mass of a density on the version space of m examples, from weighted draws."""
-
-    _title = "Weighted draws"
-    _shapes = "*m: center; tn: weights"
 
     center: Floats
     """(m,) Dual coefficients of the center of mass, of unit length, or (n_classes, m)."""
@@ -58,18 +54,6 @@ class WeightedResult(Result):
         return [
             f"the weights are worth {self.ess:.3g} of {n} draws, the largest has a share of "
             f"{self.max_share:.2g}: the density differs too much from the one sampled"
-        ]
-
-    def _rows(self) -> list[tuple[str, str]]:
-        n_trajectories, n_draws = self.weights.shape
-        return [
-            ("examples", f"{self.center.shape[-1]}"),
-            ("draws", f"{n_trajectories} x {n_draws}"),
-            ("effective draws", f"{self.ess:.4g}, by the weights alone"),
-            ("largest share", f"{self.max_share:.3g}"),
-            ("ln of the mean weight", f"{self.log_mean_weight:.6g}"),
-            ("center error", f"{self.center_error:.2g} rad (estimated)"),
-            ("length of the mean", f"{self.center_norm:.4g}"),
         ]
 
     def __repr__(self) -> str:

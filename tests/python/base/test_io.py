@@ -215,7 +215,7 @@ def test_nodes_that_stand_for_others(path):
         refused(path, "its .*Node stands for another")
 
 
-OF_PAPERS = {"Flight", "WeightedResult"}
+OF_PAPERS = {"Flight"}
 MACHINES = ("AveragedPerceptron", "BayesPointMachine", "VotedPerceptron")
 
 

@@ -83,12 +83,12 @@ def test_claims_that_few_units_do_not_show_are_undecided(tmp_path):
     assert [claim.holds for claim in report.claims] == [True, None, None]
     record = json.loads((tmp_path / "toy-quick.json").read_text(encoding="utf-8"))
     assert [one["holds"] for one in record["claims"]] == [True, None, None]
-    assert "- undecided: it is 2" in report.markdown()
+    assert "- Undecided: it is 2" in report.markdown()
     certain = replace(
         TOY, units=no_units, report=lambda rows, settings: Report([], [Claim("no", False)])
     )
     found = run(certain, certain.settings(quick=True), tmp_path / "certain", progress=False)
-    assert "- does not hold: no" in found.markdown()
+    assert "- **Does not hold**: no" in found.markdown()
 
 
 def test_row_that_was_cut_off_is_measured_again(tmp_path):

@@ -109,20 +109,6 @@ def test_p_value(svm, bpm, p):
     assert _p_value(np.array(svm), np.array(bpm)) == pytest.approx(p, abs=1e-6)
 
 
-def test_learning_curves(quick):
-    record, rows, _ = quick("figure-18-11")
-    from bayespoint.papers import learning_curves
-
-    for rule in ("bayes", "max_margin", "gibbs"):
-        for alpha in (0.5, 3.0):
-            found = numbers(rows, rule, alpha=alpha)
-            theory = getattr(learning_curves, f"{rule}_error")(alpha)
-            t = (found.mean() - theory) / (found.std(ddof=1) / np.sqrt(len(found)))
-            assert abs(t) < stats.t.isf(1e-6, len(found) - 1)
-            assert abs(found.mean() - theory) < 0.25 * theory
-    assert len(record["claims"]) == 3
-
-
 def test_margin_to_sparsity(quick):
     record, rows, _ = quick("margin-to-sparsity")
     assert claim(record, "19 of the twenty printed bounds")
@@ -151,7 +137,7 @@ def test_bounds(quick):
 
 def test_risk_bounds(quick):
     record, rows, _ = quick("risk-bounds")
-    failures = [row[-2].split(" of ")[0] for row in record["tables"][0]["rows"][:-1]]
+    failures = [row[-1].split(" of ")[0] for row in record["tables"][0]["rows"][:-1]]
     assert max(int(count) for count in failures if count) < 8
     assert claim(record, "relative entropy < Theorem 3")
     assert claim(record, "vacuous at these sizes")

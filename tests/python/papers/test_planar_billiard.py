@@ -24,7 +24,7 @@ def test_reflections_for_many_bounces():
     sideways = flights[:, 0] * path.directions[:-1, 1] - flights[:, 1] * path.directions[:-1, 0]
     assert np.abs(sideways).max() < 1e-13 * size
     assert (path.lengths >= 0).all()
-    assert path.corners == 0
+    assert (path.edges >= 0).all()
     normals = polygon.normals[path.edges]
     on_edge = (normals * (path.positions[1:] - polygon.vertices[path.edges])).sum(axis=1)
     assert np.abs(on_edge).max() < 1e-14 * size
@@ -58,7 +58,7 @@ def test_a_right_angle_turns_back():
     np.testing.assert_allclose(near.directions[2], -near.directions[0], atol=1e-12)
     at = billiard(table, 3, start=[0.5, 0.5], angle=-3 * math.pi / 4)
     assert at.edges.tolist() == [-1, 1, -1]
-    assert at.corners == 2
+    assert (at.edges == -1).sum() == 2
     np.testing.assert_allclose(at.positions, [[0.5, 0.5], [0, 0], [1, 1], [0, 0]], atol=1e-14)
     # A fifth of the path is about 1/4 in the mean, the rest about 1/2.
     np.testing.assert_allclose(at.mean_position, [0.45, 0.45], atol=1e-14)

@@ -57,29 +57,6 @@ class RiskBound:
         region = f", {self.region}" if self.region else ""
         return f"<RiskBound: {self.name} of {self.of}{region}: {self._figures()}>"
 
-    def summary(self) -> str:
-        """Return the bound, its arguments, and its condition or reason, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        lines = [f"{self.name}: risk of {self.of} <= {self._figures()}"]
-        lines += [f"  {name}: {text}" for name, text in self._rows()]
-        if note := self._note():
-            lines.append(f"  {note}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = [("bound", self._figures()), *self._rows()]
-        rows += [("note", self._note())] * bool(self._note())
-        return as_html(f"{self.name}: risk of {self.of}", rows)
-
-    def _rows(self) -> list[tuple[str, str]]:
-        rows = [("region", self.region)] if self.region else []
-        return rows + [(name, f"{value:.6g}") for name, value in self.quantities.items()]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskBounds:

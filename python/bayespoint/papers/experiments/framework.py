@@ -72,7 +72,7 @@ class Table:
         )
 
 
-VERDICTS = {True: "holds", False: "does not hold", None: "undecided"}
+VERDICTS = {True: "Holds", False: "**Does not hold**", None: "Undecided"}
 """Words for what became of a claim."""
 
 
@@ -96,11 +96,11 @@ class Report:
     claims: Sequence[Claim] = ()
     remarks: Sequence[str] = ()
 
-    def markdown(self, verdicts: Mapping[bool | None, str] = VERDICTS) -> str:
-        """Return the report in Markdown, with words for what became of the claims."""
+    def markdown(self) -> str:
+        """Return the report in Markdown."""
         parts = [table.markdown() for table in self.tables]
         if self.claims:
-            lines = [f"- {verdicts[claim.holds]}: {claim.text}" for claim in self.claims]
+            lines = [f"- {VERDICTS[claim.holds]}: {claim.text}" for claim in self.claims]
             parts.append("\n".join(lines))
         return "\n\n".join([*parts, *self.remarks])
 

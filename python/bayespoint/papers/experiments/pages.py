@@ -23,7 +23,6 @@ PAPERS = {
 }
 """The title of each paper, and where it appeared."""
 
-_WORDS = {True: "Holds", False: "**Does not hold**", None: "Undecided"}
 _TERMS = (
     "Claims are judged by three standard errors, where they name no other rule. The last line of a "
     "section has its command, units and seconds. The [glossary](glossary.md) explains the terms, "
@@ -72,7 +71,7 @@ def _section(record: dict[str, Any], picture: Path) -> list[str]:
         parts.append("*From the quick form, which is too small for conclusions.*")
     tables = [Table(**table) for table in record["tables"]]
     claims = [Claim(**claim) for claim in record["claims"]]
-    parts.append(Report(tables, claims, record["remarks"]).markdown(_WORDS))
+    parts.append(Report(tables, claims, record["remarks"]).markdown())
     parts.append(f"![{record['experiment']}]({picture.as_posix()})")
     work = f": {record['units']}, {record['seconds']:.0f} s" if record["units"] else ""
     parts.append(f"`{_command(record['experiment'], record)}`{work}")

@@ -79,17 +79,11 @@ class BayesPoint:
     objective: float
     """Mean square of `area_difference` over all directions, in [0, 1]."""
 
-    objective_error: float
-    """Estimated error of `objective`, from the integration."""
-
     centroid: Floats
     """(2,) The center of mass."""
 
     centroid_objective: float
     """The objective there, at least `objective` up to rounding."""
-
-    steps: int
-    """Newton steps taken."""
 
     def __repr__(self) -> str:
         return (
@@ -234,7 +228,7 @@ def bayes_objective(polygon: Polygon, point: ArrayLike) -> float:
     >>> print(f"{bayes_objective(square, [1, 1]):.6f} {bayes_objective(square, [1.2, 1]):.6f}")
     0.000000 0.025299
     """
-    return _objective(polygon, polygon.frame.place(_point("point", point)))[0]
+    return _objective(polygon, polygon.frame.place(_point("point", point)))
 
 
 def bayes_point(polygon: Polygon) -> BayesPoint:
@@ -271,9 +265,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
     frame = polygon.frame
     place = np.zeros(2)
     value, gradient, hessian, error = _derivatives(polygon, place)
-    steps = 0
-    while steps < _MAX_STEPS:
-        steps += 1
+    for _ in range(_MAX_STEPS):
         curvature, axes = np.linalg.eigh(hessian)
         # Absolute values, so that the step leads downhill if a curvature is negative.
         curvature = np.abs(curvature)
@@ -296,15 +288,12 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
         )
     # Shift of the minimum by errors of the gradient, each up to `error`.
     moved = length + np.abs(axes / curvature).sum() * error
-    objective, objective_error = _objective(polygon, place)
     return BayesPoint(
         point=frame.out(place),
         point_error=float(moved * frame.widths[0]),
-        objective=objective,
-        objective_error=objective_error,
+        objective=_objective(polygon, place),
         centroid=polygon.centroid,
-        centroid_objective=_objective(polygon, np.zeros(2))[0],
-        steps=steps,
+        centroid_objective=_objective(polygon, np.zeros(2)),
     )
 
 
@@ -348,14 +337,13 @@ def _halving(polygon: Polygon, angles: Floats) -> BayesLines:
     )
 
 
-def _objective(polygon: Polygon, place: Floats) -> tuple[float, float]:
-    """Return the objective at a point of the frame and an estimate of its error."""
+def _objective(polygon: Polygon, place: Floats) -> float:
+    """Return the objective at a point of the frame."""
 
     def integrand(across: Floats, difference: Floats, chord: Floats, slope: Floats) -> Floats:
         return difference[:, None] ** 2
 
-    mean, error = average(polygon, place, integrand)
-    return float(mean[0]), error
+    return float(average(polygon, place, integrand)[0][0])
 
 
 def _derivatives(polygon: Polygon, place: Floats) -> tuple[float, Floats, Floats, float]:

@@ -51,11 +51,6 @@ class Trajectory:
         mean: Floats = self.lengths @ middles / self.lengths.sum()
         return mean
 
-    @property
-    def corners(self) -> int:
-        """Number of bounces at corners."""
-        return int((self.edges == _CORNER).sum())
-
     def __repr__(self) -> str:
         return f"<Trajectory: {len(self.edges)} bounces, length {self.length:.6g}>"
 

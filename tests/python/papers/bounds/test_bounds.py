@@ -7,7 +7,6 @@ import pytest
 from scipy import integrate, stats
 
 from bayespoint.papers import bounds
-from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
 # --- printed numbers ---
@@ -48,15 +47,6 @@ def test_volume_bound_that_is_trivial():
     assert round(bounds.volume_gibbs(100, log_volume), 3) == 0.779
     # The paper's "less than 70 %" is Eq. 15 without its term 2 ln m.
     assert round(bounds.volume_gibbs(100, log_volume) - 2 * math.log(100) / 100, 3) == 0.687
-
-
-def test_two_parallel_lines():
-    """The example of the paper's footnote: the perceptron never uses more than two points."""
-    assert bounds.mistakes(math.sqrt(2) / 2) == 2
-    along = np.linspace(-0.7, 0.7, 50)
-    x = np.stack([np.tile(along, 2), np.repeat([0.7071, -0.7071], 50)], axis=1)
-    found = KernelPerceptron("linear", fit_intercept=False).fit(x, np.repeat([1, -1], 50))
-    assert len(found.support_) <= found.n_mistakes_[0] <= 2
 
 
 # --- compression ---
