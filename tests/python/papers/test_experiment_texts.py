@@ -4,11 +4,13 @@ import re
 import string
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 
 from bayespoint.papers.experiments import Claim, Table, Text
+from bayespoint.papers.experiments.pages import PAPERS
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -35,3 +37,22 @@ def test_the_pages_have_the_texts(name):
             pieces = string.Formatter().parse(part)
             pattern = (re.escape(words) + ".*" * (place is not None) for words, place, *_ in pieces)
             assert re.search("".join(pattern), page), part
+
+
+def test_figures_quoted_elsewhere_are_those_of_the_pages():
+    """Means with standard errors in the table of all objects, and the bounds of the benchmarks."""
+    pages = {paper: (DOCS / f"{paper}.md").read_text(encoding="utf-8") for paper in PAPERS}
+    audit = (DOCS / "papers.md").read_text(encoding="utf-8")
+    for mean in set(re.findall(r"[\d.]+ ± [\d.]+\d", audit)):
+        assert any(mean in page for page in pages.values()), mean
+    text = (DOCS.parent / "benches" / "README.md").read_text(encoding="utf-8")
+    quoted = text.partition("\n## Risk bounds")[2].partition("\n## ")[0].splitlines()
+    lines = pages["bayesian-learning"].splitlines()
+    rows = [re.findall(r"\| +([\d.]+)(?= \|)", line) for line in lines]
+    known = np.array([row for row in rows if len(row) == 5], dtype=float)
+    for before, digits in ((r"\| ", 2), (r"\(", 3)):
+        found = [re.findall(rf"{before}(\d\.\d{{{digits}}})\b", line) for line in quoted]
+        figures = np.array([row for row in found if len(row) == 5], dtype=float)
+        assert len(figures) > 3
+        off = np.abs(figures[:, None] - known).max(axis=2).min(axis=1)
+        assert off.max() < 0.51 * 10.0**-digits

@@ -24,9 +24,8 @@ PAPERS = {
 """The title of each paper, and where it appeared."""
 
 _TERMS = (
-    "Claims are judged by three standard errors, where they name no other rule. The last line of a "
-    "section has its command, units and seconds. The [glossary](glossary.md) explains the terms, "
-    "[errata](errata.md) lists misprints."
+    "Claims are judged by three standard errors, where they name no other rule. The "
+    "[glossary](glossary.md) explains the terms, [errata](errata.md) lists misprints."
 )
 
 
@@ -73,7 +72,7 @@ def _section(record: dict[str, Any], picture: Path) -> list[str]:
     claims = [Claim(**claim) for claim in record["claims"]]
     parts.append(Report(tables, claims, record["remarks"]).markdown())
     parts.append(f"![{record['experiment']}]({picture.as_posix()})")
-    work = f": {record['units']}, {record['seconds']:.0f} s" if record["units"] else ""
+    work = f": {record['units']} units, {record['seconds']:.0f} s" if record["units"] else ""
     parts.append(f"`{_command(record['experiment'], record)}`{work}")
     return parts
 

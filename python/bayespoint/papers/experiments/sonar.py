@@ -160,10 +160,7 @@ def _errors(rows: Rows, method: str, size: int) -> Any:
 
 def _grid(title: str, errors: Any) -> Table:
     columns = ["", *(f"+{b}" for b in range(errors.shape[1]))]
-    lines = [
-        [f"-{a}", *(f"{pair.sum():.3g} ({pair[0]:.3g}, {pair[1]:.3g})" for pair in row)]
-        for a, row in enumerate(errors)
-    ]
+    lines = [[f"-{a}", *(f"{pair.sum():.3g}" for pair in row)] for a, row in enumerate(errors)]
     return Table(title, columns, lines)
 
 
@@ -194,7 +191,7 @@ def _table_report(rows: Rows, settings: Settings) -> Report:
                       _best(cells), f"{max(mean.error for mean in means):.2f}"])  # fmt: skip
     title = f"The same, straight rays, means of {settings.splits} runs"
     tables = [
-        _grid("Errors of 104 (on rocks, on mines), paper", printed),
+        _grid("Errors of 104, paper", printed),
         _grid(title, grids["straight"]),
         _TABLE.table("agreement", lines),
     ]
@@ -358,10 +355,9 @@ def _sweep_report(rows: Rows, settings: Settings) -> Report:
         for sigma, cell in sweep.cells.items():
             # The maximal margin does not depend on the seed.
             margin, *means = (cell.mean(name) for name in _SHOWN)
-            lines.append(
-                [f"{sigma:g}", f"{margin.value:.1f}", *(f"{mean:.1f}" for mean in means),
-                 f"{cell.mean('escapes'):.5f}", f"{cell['bounces'].mean():.0f}"]
-            )  # fmt: skip
+            share = cell["escapes"].mean()
+            lines.append([f"{sigma:g}", f"{margin.value:.1f}", *(f"{mean:.1f}" for mean in means),
+                          f"{share:.5f}"])  # fmt: skip
         known = {"features": features, "splits": settings.splits}
         tables.append(_FIGURE.table("sweep", lines, curves=titles, **known))
         late = sweep.sigmas >= sweep.closing
