@@ -43,7 +43,7 @@ myst_heading_anchors = 3
 os.environ.pop("MPLBACKEND", None)
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 1800  # of a cell: a build is no timed test, and machines may be slow or busy
 nb_merge_streams = True
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
@@ -99,8 +99,10 @@ html_theme_options = {
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
-    # Of the sites beside this one; the newest release writes its list into all of them.
-    "navbar_start": ["navbar-logo", "version-switcher"],
+    "logo": {"text": project},
+    # Of the sites beside this one; the newest release writes its list into all of them. On phones
+    # what is at the end of the bar moves into the menu.
+    "navbar_end": ["version-switcher", "theme-switcher"],
     "switcher": {"json_url": "_static/versions.json", "version_match": release},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
