@@ -77,7 +77,7 @@ GUIDE = {
     "bayespoint.papers.onion": ("guide/version-space",),
     "bayespoint.papers.reweighting": ("guide/version-space",),
     "bayespoint.plotting": ("guide/plots",),
-    "bayespoint.posterior": ("guide/abstaining", "guide/sets", "theory"),
+    "bayespoint.posterior": ("examples/abstaining", "guide/sets", "theory"),
     "bayespoint.results": ("guide/diagnostics",),
     "bayespoint.tuning": ("guide/models", "guide/kernels"),
 }
