@@ -78,9 +78,10 @@ class BayesPointMachine(LinearClassifier):
 
     Attributes
     ----------
-    classes_, dual_coef_, intercept_, norm_, support_, X_fit_, kernel_, n_features_in_, \
-feature_names_in_
+    classes_, dual_coef_, intercept_, norm_, support_
         As for :class:`bayespoint.papers.perceptron.KernelPerceptron`.
+    X_fit_, kernel_, n_features_in_, feature_names_in_
+        As for that class, too.
     runs_ : list of Flight, BilliardResult or OnionTable
         The run of each binary problem: a flight, with "geodesic" a result of the billiard, with
         layers the table of all of them.

@@ -110,7 +110,7 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
 
     Notes
     -----
-    :func:`bayespoint.papers.ellipsoid.inscribed_ellipsoid` finds it in a rounder polygon, since
+    `bayespoint.papers.ellipsoid.inscribed_ellipsoid` finds it in a rounder polygon, since
     affine maps preserve the largest ellipse.
 
     Examples
