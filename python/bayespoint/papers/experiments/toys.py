@@ -332,20 +332,7 @@ def _decision_report(rows: Rows, settings: Settings) -> Report:
             ("crossings", "has the smoother boundary, by its crossings with lines"),
         )
     ]
-    flat = [
-        title
-        for name, title in MEASURES.items()
-        if name != "margin" and shown[f"{name}_bpm"] < shown[f"{name}_svm"]
-    ]
-    remarks = [
-        _FIGURE_5.fill(
-            "points",
-            n=n,
-            steeper=n - smaller["slope_1"],
-            flat="; ".join(flat) if flat else "none of the measures of smoothness",
-        )
-    ]
-    return Report([table], claims, remarks)
+    return Report([table], claims, [_FIGURE_5.fill("points", n=n, steeper=n - smaller["slope_1"])])
 
 
 def _most(count: int, n: int) -> bool | None:
