@@ -15,7 +15,6 @@ from bayespoint import __version__
 from bayespoint.papers.experiments.command import main
 from bayespoint.papers.experiments.pages import PAPERS, write_pages
 from bayespoint.papers.experiments.registry import EXPERIMENTS
-from bayespoint.papers.experiments.sparsity import PRINTED as SPARSITIES
 from bayespoint.papers.experiments.table_1 import PRINTED as ERRORS
 from bayespoint.papers.experiments.table_1 import _p_value
 from helpers import seed
@@ -120,9 +119,6 @@ def test_margin_to_sparsity(quick):
     assert claim(record, "smaller than the PAC margin bound")
     assert claim(record, "Eq. 5")
     assert claim(record, "many different consistent sparse classifiers")
-    bounds = [(float(row[3]), float(row[4])) for row in record["tables"][0]["rows"]]
-    assert [printed for printed, _ in bounds] == [row[3] for row in SPARSITIES]
-    assert max(abs(a - b) for a, b in bounds) < 0.09
     for key in ("perceptron_error", "svm_error", "normalized_error", "voted_error", "bpm_error"):
         assert numbers(rows, key).mean() < 0.1  # the error of always answering no
     assert (numbers(rows, "perceptron_support") <= numbers(rows, "mistakes")).all()

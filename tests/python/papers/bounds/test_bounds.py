@@ -34,12 +34,6 @@ def test_relaxed_margin_bound(n):
     assert exact < relaxed
 
 
-def test_pac_margin_of_a_very_large_sample():
-    assert round(bounds.pac_margin(410_743_386, 600, 0.05), 4) == 0.1120
-    # The paper's kappa gives the perceptron's bound of 0.067 at 740 of 60 000 examples.
-    assert bounds.margin(410_743_386, 600) < 1e-4
-
-
 def test_volume_bound_that_is_trivial():
     log_volume = math.log(100) - 100 * math.log(2)
     assert math.exp(log_volume) == pytest.approx(7.8e-29, rel=0.02)
