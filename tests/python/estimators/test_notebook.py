@@ -8,7 +8,6 @@ import pytest
 from bayespoint import BayesPointClassifier, VersionSpace, _core
 from bayespoint.datasets import make_teacher
 from bayespoint.papers.bounds import risk_bounds
-from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.onion import onion
 from helpers import seed
 
@@ -37,7 +36,6 @@ def results():
         "search": model.tuning_,
         "posterior": model.posterior_,
         "onion": onion(space, max_errors=(1, 2), tol=0.2, random_state=seed(0)),
-        "correlation": correlation_length(space, random_state=seed(0)),
         "bounds": risk_bounds(hard, random_state=seed(0)),
     }
 
