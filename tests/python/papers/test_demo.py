@@ -29,10 +29,12 @@ def number(cell):
     return float(re.match(r"-?[\d.]+", cell).group())
 
 
-def test_every_table_has_its_rows_of_finite_figures(tmp_path, capsys):
+def test_the_tables_are_those_of_the_benchmarks(tmp_path, capsys):
+    """Up to a few test examples of 664, since another processor rounds otherwise."""
     out = tmp_path / "made" / "on the way"
-    assert demo.main(["--out", str(out), "--splits", "2", "--seed", "3"]) == 0
+    assert demo.main(["--out", str(out)]) == 0
     text = capsys.readouterr().out
+    page = (DEMO.parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     for section, titles, n_columns in (
         (1, demo.CLASSIFIERS, 4),
         (2, demo.CLASSIFIERS, 3),
@@ -40,9 +42,15 @@ def test_every_table_has_its_rows_of_finite_figures(tmp_path, capsys):
     ):
         found = table(text, section)
         assert set(found) == set(titles)
-        for cells in found.values():
+        for title, cells in found.items():
             assert len(cells) == n_columns
             assert all(np.isfinite(number(cell)) for cell in cells)
+            if section < 3:
+                [row] = re.findall(rf"^\| `?{re.escape(title)}`? \|(.*)\|$", page, re.MULTILINE)[:1]
+                known = row.split("|")[:3] if section == 1 else row.split("|")[3:]
+                for shown, wanted in zip(cells, known, strict=False):
+                    close = 0.7 if "%" in shown else 0.005
+                    assert abs(number(shown) - number(wanted.strip())) < close, (title, shown)
     [picture] = out.iterdir()
     assert picture.read_bytes().startswith(b"\x89PNG")
 
