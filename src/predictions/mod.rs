@@ -15,7 +15,7 @@ use crate::ensemble::WorkerPool;
 use crate::propagation::sums::{Measure, Summand};
 use crate::simd::distance::Radial;
 use crate::simd::singles::{
-    BLOCK, GROUP, Group, Lanes, PANEL, Panel, add_form, add_product, add_products, single,
+    BLOCK, GROUP, Group, PANEL, Panel, PointBlock, add_form, add_product, add_products, single,
 };
 
 /// Points of a tile, for which matrices are read once: a few blocks.
@@ -120,10 +120,10 @@ impl Predictor {
         control: &Control,
     ) -> Result<()> {
         let (arch, rows, m) = (Arch::new(), self.rows, self.others.len() / self.d);
-        let blocks: Vec<Vec<Lanes>> =
+        let blocks: Vec<Vec<PointBlock>> =
             (0..points.nrows()).step_by(BLOCK).map(|i| lanes(points, i)).collect();
         let with_variances = moments.len_of(Axis(0)) > 2;
-        let mut values = vec![Lanes([0.0; BLOCK]); blocks.len() * GROUP * rows];
+        let mut values = vec![PointBlock([0.0; BLOCK]); blocks.len() * GROUP * rows];
         for (k, model) in self.models.iter().enumerate() {
             control.check()?;
             if k.is_multiple_of(GROUP) {
@@ -133,7 +133,7 @@ impl Predictor {
                     self.groups[k / GROUP].values(arch, points, &self.others, &self.limits, to);
                 }
             }
-            let mut of_blocks: Vec<&mut [Lanes]> =
+            let mut of_blocks: Vec<&mut [PointBlock]> =
                 values.chunks_exact_mut(rows).skip(k % GROUP).step_by(GROUP).collect();
             let [mut means, mut forms] = [(); 2].map(|()| vec![[0.0; BLOCK]; blocks.len()]);
             for (mean, values) in means.iter_mut().zip(&of_blocks) {
@@ -142,7 +142,7 @@ impl Predictor {
             if with_variances {
                 for values in &mut of_blocks {
                     let (values, products) = values.split_at_mut(m);
-                    products.fill(Lanes([0.0; BLOCK]));
+                    products.fill(PointBlock([0.0; BLOCK]));
                     add_products(arch, values, &model.span[0], products);
                     add_products(arch, products, &model.span[1], values);
                 }
@@ -168,9 +168,9 @@ impl Predictor {
 const MEASURES: [Measure; 3] = [Measure::CityBlock, Measure::Distance, Measure::Product];
 
 /// Returns the features of a block of points from number `first` on, in singles; those that lack are zero.
-fn lanes(points: &ArrayView2<'_, f64>, first: usize) -> Vec<Lanes> {
+fn lanes(points: &ArrayView2<'_, f64>, first: usize) -> Vec<PointBlock> {
     let number = |i, k| points.get([first + i, k]).map_or(0.0, |&x| single(x));
-    (0..points.ncols()).map(|k| Lanes(array::from_fn(|i| number(i, k)))).collect()
+    (0..points.ncols()).map(|k| PointBlock(array::from_fn(|i| number(i, k)))).collect()
 }
 
 /// Returns the panels of a matrix, square ones being upper triangles.

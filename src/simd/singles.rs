@@ -18,7 +18,7 @@ const VECTORS: usize = 2;
 /// A number for each point of a block. Vectors that are not in one line of the cache would take longer to read.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-pub struct Lanes(pub [f32; BLOCK]);
+pub struct PointBlock(pub [f32; BLOCK]);
 /// Columns of a matrix, row by row, of an upper triangle as many rows as are not zero.
 pub type Panel = Vec<[f32; PANEL]>;
 
@@ -40,10 +40,10 @@ impl Group {
     pub fn values(
         &self,
         arch: Arch,
-        points: &[Lanes],
+        points: &[PointBlock],
         others: &[f32],
         limits: &[f32],
-        to: [&mut [Lanes]; GROUP],
+        to: [&mut [PointBlock]; GROUP],
     ) {
         let (d, m) = (self.weights.len(), others.len() / self.weights.len());
         assert!(points.len() == d && limits.len() <= d && others.len() == m * d);
@@ -53,7 +53,7 @@ impl Group {
 }
 
 /// See [`Group::values`].
-impl WithSimd for Call<(&Group, &[Lanes], &[f32], &[f32], [&mut [Lanes]; GROUP])> {
+impl WithSimd for Call<(&Group, &[PointBlock], &[f32], &[f32], [&mut [PointBlock]; GROUP])> {
     type Output = ();
 
     #[inline(always)]
@@ -113,7 +113,7 @@ pub const fn single(x: f64) -> f32 {
 }
 
 /// Adds `Σ_j c_j k_j` to a number for each point.
-pub fn add_product(arch: Arch, values: &[Lanes], coefficients: &[f32], to: &mut [f64; BLOCK]) {
+pub fn add_product(arch: Arch, values: &[PointBlock], coefficients: &[f32], to: &mut [f64; BLOCK]) {
     arch.dispatch(|| {
         // In few singles at a time.
         for (values, coefficients) in values.chunks(PANEL).zip(coefficients.chunks(PANEL)) {
@@ -127,12 +127,12 @@ pub fn add_product(arch: Arch, values: &[Lanes], coefficients: &[f32], to: &mut 
 }
 
 /// Adds the products of each column of the panels with the values to a row of numbers.
-pub fn add_products(arch: Arch, values: &[Lanes], panels: &[Panel], to: &mut [Lanes]) {
+pub fn add_products(arch: Arch, values: &[PointBlock], panels: &[Panel], to: &mut [PointBlock]) {
     arch.dispatch(Call::<_>((values, panels, to)));
 }
 
 /// See [`add_products`].
-impl WithSimd for Call<(&[Lanes], &[Panel], &mut [Lanes])> {
+impl WithSimd for Call<(&[PointBlock], &[Panel], &mut [PointBlock])> {
     type Output = ();
 
     #[inline(always)]
@@ -152,7 +152,7 @@ impl WithSimd for Call<(&[Lanes], &[Panel], &mut [Lanes])> {
 /// Adds the part of `kᵀ U k` by the columns from `column` on, which `panel` has, to a number for each point.
 pub fn add_form(
     arch: Arch,
-    values: &[Lanes],
+    values: &[PointBlock],
     panel: &[[f32; PANEL]],
     column: usize,
     to: &mut [f64; BLOCK],
@@ -161,7 +161,7 @@ pub fn add_form(
 }
 
 /// See [`add_form`].
-impl WithSimd for Call<(&[Lanes], &[[f32; PANEL]], usize, &mut [f64; BLOCK])> {
+impl WithSimd for Call<(&[PointBlock], &[[f32; PANEL]], usize, &mut [f64; BLOCK])> {
     type Output = ();
 
     #[inline(always)]
@@ -188,7 +188,7 @@ impl WithSimd for Call<(&[Lanes], &[[f32; PANEL]], usize, &mut [f64; BLOCK])> {
 #[inline(always)]
 fn product<S: Simd>(
     simd: S,
-    values: &[Lanes],
+    values: &[PointBlock],
     panel: &[[f32; PANEL]],
     first: usize,
 ) -> [[S::f32s; VECTORS]; PANEL] {

@@ -199,12 +199,30 @@ def _typed(name: str, column: Any, zone: str) -> Values:
         return Values(name, "category", np.asarray(column).astype(object))
     if kind in "iuf":
         return Values(name, "number", _doubles(column))
-    is_local = getattr(dtype, "time_zone", None) is None  # polars gives times of a zone in UTC
-    if kind in "Mm" and is_local and (entries := np.asarray(column)).dtype.kind == kind:
-        return Values(name, "date" if kind == "M" else "number", _days(entries))
+    column, own = _local(column, zone)
+    if kind in "Mm" and (entries := np.asarray(column)).dtype.kind == kind:
+        return Values(name, "date" if kind == "M" else "number", _days(entries), zone=own)
     if kind == "c":
         raise TypeError(f"column {name!r} of X must hold real numbers; got {dtype}")
     return _of_objects(name, column, zone)
+
+
+def _local(column: Any, wanted: str) -> tuple[Any, str]:
+    """Return times of a frame as local ones of the wanted zone or their own, and this zone.
+
+    Row by row, as objects are read, a million times would take half a minute.
+    """
+    dtype = column.dtype
+    arrow = getattr(dtype, "pyarrow_dtype", None)
+    of_pandas = getattr(dtype, "tz", None) or getattr(arrow, "tz", None)
+    own = str(of_pandas or getattr(dtype, "time_zone", None) or "")
+    if not own:
+        return column, ""
+    zone, times = wanted or own, column.dt
+    if of_pandas is None:
+        return times.convert_time_zone(zone).dt.replace_time_zone(None), zone
+    moved = column if zone == own else times.tz_convert(zone)
+    return moved.dt.tz_localize(None), zone
 
 
 def _is_categorical(column: Any) -> bool:
