@@ -209,7 +209,7 @@ class MaxMarginClassifier(LinearClassifier):
 
     @property
     def thresholds_(self) -> Floats:
-        """(2, n_problems) b- and b+ of their Eqs. 18.1 to 18.4: where f is -1 and 1, over ``|w|``."""
+        """(2, n_problems) b- and b+ of Eqs. 18.1 to 18.4: where f is -1 and 1, over ``|w|``."""
         check_is_fitted(self)
         values: Floats = (np.array([[-1.0], [1.0]]) - self.intercept_) / self.norm_
         return values
