@@ -167,7 +167,8 @@ def _warn_of_levels(name: str, present: Sequence[Any]) -> None:
     if _nearly_all(len(alike), len(levels)):
         warn(
             f"column {name!r} of X holds strings such as {alike[0]!r}, which are taken as "
-            "categories: if they are dates or numbers, convert them (pandas.to_datetime)",
+            "categories: if they are dates or numbers, convert them (pandas.to_datetime, "
+            "pandas.to_numeric)",
             UserWarning,
         )
     elif (n := len(levels)) > max(least, share * len(present)):
