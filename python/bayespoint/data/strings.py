@@ -159,12 +159,18 @@ def warn_of_blocks(columns: Sequence[Values]) -> None:
             )
 
 
+def _looks_alike(level: str) -> bool:
+    """Return whether a string is a number or a date, or looks like one."""
+    readable = any(read(level) is not None for _, _, read in _WAYS)
+    return readable or _ALIKE.match(level.strip()) is not None
+
+
 def _warn_of_levels(name: str, present: Sequence[Any]) -> None:
     """Warn of strings that stay categories but look like dates or numbers, or name rows."""
     levels = list(map(str, dict.fromkeys(present)))
     least, share = _NAMES
-    alike = [level for level in levels if _ALIKE.match(level.strip())]
-    if _nearly_all(len(alike), len(levels)):
+    alike = [level for level in levels if _looks_alike(level)]
+    if len(alike) >= max(_LEAST, len(levels) / 2):
         warn(
             f"column {name!r} of X holds strings such as {alike[0]!r}, which are taken as "
             "categories: if they are dates or numbers, convert them (pandas.to_datetime, "

@@ -103,6 +103,9 @@ def test_other_strings_are_told():
     for way in ways:
         with pytest.warns(UserWarning, match="'w' of X holds strings such as .* if they are dates"):
             assert fit(w=WHEN.dt.strftime(way)).columns_.columns[0].kind == "category"
+    strings[:4] = "refused", "not asked", "unclear", "?"
+    with pytest.warns(UserWarning, match="'x' of X holds strings such as .* if they are dates"):
+        assert fit(x=strings).columns_.columns[0].kind == "category"
 
 
 def test_blocks_tell_what_they_do_not_read():
