@@ -19,7 +19,7 @@ _OTHERS, _SHARE = 2, 0.05  # most other strings there, or their share of the dif
 _NAMES = (50, 0.9)  # beyond this number and share of rows different strings are names of rows
 _TOLD = 3  # strings that a warning shows
 
-# "007" is a code.
+_CODE = re.compile(r"0\d+")  # as "007"
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?([eE][+-]?\d+)?")
 _DATE = re.compile(
     r"(\d{4})([-/])(\d\d?)\2(\d\d?)"
@@ -170,7 +170,8 @@ def _warn_of_levels(name: str, present: Sequence[Any]) -> None:
     levels = list(map(str, dict.fromkeys(present)))
     least, share = _NAMES
     alike = [level for level in levels if _looks_alike(level)]
-    if len(alike) >= max(_LEAST, len(levels) / 2):
+    coded = any(map(_CODE.fullmatch, levels))
+    if len(alike) >= max(_LEAST, len(levels) / 2) and not coded:
         warn(
             f"column {name!r} of X holds strings such as {alike[0]!r}, which are taken as "
             "categories: if they are dates or numbers, convert them (pandas.to_datetime, "

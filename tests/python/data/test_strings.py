@@ -106,6 +106,8 @@ def test_other_strings_are_told():
     strings[:4] = "refused", "not asked", "unclear", "?"
     with pytest.warns(UserWarning, match="'x' of X holds strings such as .* if they are dates"):
         assert fit(x=strings).columns_.columns[0].kind == "category"
+    codes = [f"{100 * k % 31:02}" for k in range(N)]
+    assert fit(x=codes).columns_.columns[0].kind == "category"  # silently
 
 
 def test_blocks_tell_what_they_do_not_read():
