@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+from sklearn.datasets import load_breast_cancer, make_moons
 
 from bayespoint import BayesPointClassifier, VersionSpace
-from bayespoint.datasets import make_teacher
 from bayespoint.papers import pictures
-from bayespoint.papers.displays import BilliardDisplay, EvidenceDisplay, OnionDisplay, WallsDisplay
+from bayespoint.papers.displays import BilliardDisplay
 from bayespoint.papers.elongated import make_elongated
-from bayespoint.papers.onion import onion
 from bayespoint.plotting import (
     RejectionDisplay,
     RelevanceDisplay,
@@ -34,33 +32,15 @@ X_test, y_test = make_moons(2000, noise=0.25, random_state=1)
 
 
 def models() -> dict[str, Any]:
-    """Return the classifiers of the page, of two classes and of three."""
+    """Return the classifiers of the page."""
     classifier = BayesPointClassifier(random_state=0).fit(X, y)
     plain = BayesPointClassifier(n_models=1, random_state=0).fit(X, y)
-    flowers = load_iris(as_frame=True)
-    species = flowers.target_names[flowers.target]
-    three = BayesPointClassifier(random_state=0).fit(flowers.data, species)
-    return {"classifier": classifier, "plain": plain, "three": three}
+    return {"classifier": classifier, "plain": plain}
 
 
 def rejection(classifier: BayesPointClassifier) -> Any:
     """Draw the errors among the points accepted."""
     return RejectionDisplay.from_estimator(classifier, X_test, y_test)
-
-
-def walls(three: Any) -> Any:
-    """Draw how much each training example contributes."""
-    return WallsDisplay.from_estimator(three)
-
-
-def training_errors(classifier: BayesPointClassifier) -> Any:
-    """Draw the training errors of the draws."""
-    return OnionDisplay.from_estimator(classifier)
-
-
-def draws(three: Any) -> Any:
-    """Draw the draws of a classifier, projected."""
-    return BilliardDisplay.from_estimator(three)
 
 
 def relevance() -> Any:
@@ -92,39 +72,11 @@ def average(classifier: BayesPointClassifier) -> Any:
     return figure
 
 
-def evidence(plain: Any) -> Any:
-    """Draw how the evidence is found by sampling."""
-    return EvidenceDisplay.from_estimator(plain, random_state=0)
-
-
-def layers() -> Any:
-    """Draw the layers around a version space."""
-    vectors, labels = make_teacher(40, 5, random_state=0)
-    space = VersionSpace(vectors @ vectors.T, labels)
-    table = onion(space, max_errors=(4, 6), tol=0.1, random_state=0)
-    return OnionDisplay.from_result(table)
-
-
 def billiard() -> Any:
     """Draw a billiard on the sphere."""
     problem = make_elongated(random_state=3)
     space = VersionSpace(problem.data @ problem.data.T, problem.target)
     return BilliardDisplay.from_space(space, random_state=0)
-
-
-def chart() -> Any:
-    """Draw two balls in a chart."""
-    problem = make_teacher(25, 2, random_state=1)
-    space = VersionSpace(problem[0] @ problem[0].T, problem[1], offset=1.0)
-    return BilliardDisplay.from_space(space, n_trajectories=2, random_state=0, view="chart")
-
-
-def animation() -> Any:
-    """Draw a ball in motion."""
-    display = BilliardDisplay.from_space(
-        VersionSpace(np.eye(3), [1, 1, -1]), length=12.0, random_state=1, view="chart"
-    )
-    return display.animate(n_frames=32, interval=110, view="chart")
 
 
 _fitted = functools.cache(models)
@@ -144,24 +96,15 @@ SCENES: dict[str, Callable[[], Any]] = {
     draw.__name__: _scene(draw)
     for draw in (
         rejection,
-        walls,
-        training_errors,
-        draws,
         relevance,
         average,
         tuning,
-        evidence,
-        layers,
         billiard,
-        chart,
-        animation,
     )
 }
 """The functions that draw the pictures, by name, in the order of the page."""
 
-FILES = {
-    name: f"images/displays/{name}.{'gif' if name == 'animation' else 'png'}" for name in SCENES
-}
+FILES = {name: f"images/displays/{name}.png" for name in SCENES}
 """Paths of the pictures, relative to the folder of the documentation."""
 
 
@@ -169,10 +112,7 @@ def page() -> str:
     """Return the page in Markdown: `_templates/plots.md` with the commands for its pictures."""
     fits = pictures.code_of(models, "").rsplit("\n", 1)[0]
     preamble = pictures.preamble(models, "X, y = ") + "\n" + fits
-    codes = {
-        name: pictures.code_of(draw, "animation" if name == "animation" else "display")
-        for name, draw in SCENES.items()
-    }
+    codes = {name: pictures.code_of(draw, "display") for name, draw in SCENES.items()}
     codes["average"] = codes["average"].removesuffix("\ndisplay = figure")
     template = Path(__file__).parent / "_templates" / "plots.md"
     return pictures.page(template.read_text("utf-8"), preamble, codes)

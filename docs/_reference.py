@@ -70,7 +70,7 @@ GUIDE = {
     "bayespoint.papers": ("papers",),
     "bayespoint.papers.bounds": ("guide/risk-bounds",),
     "bayespoint.papers.centers": ("theory",),
-    "bayespoint.papers.displays": ("guide/plots",),
+    "bayespoint.papers.displays": ("guide/plots", "examples/version-space"),
     "bayespoint.papers.dynamics": ("guide/version-space", "theory"),
     "bayespoint.papers.machine": ("kernel-billiard", "bayesian-learning"),
     "bayespoint.papers.max_margin": ("guide/migration",),

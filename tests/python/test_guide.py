@@ -29,14 +29,16 @@ def test_pictures_page_is_the_one_that_the_code_writes():
     }
 
 
-def test_every_display_has_a_picture():
+def test_every_display_is_on_the_page():
     text = scenes.page()
-    for name in (*plotting.__all__, *displays.__all__):
-        assert f"{name}." in text or f"`{name}`" in text
+    for name in plotting.__all__:
+        assert f"{name}." in text
+    for name in displays.__all__:
+        assert f"`{name}`" in text
 
 
 @pytest.mark.long
-def test_the_commands_of_the_page_work(tmp_path):
+def test_the_commands_of_the_page_work():
     pyplot.switch_backend("agg")
     *blocks, first = re.findall(r"```python\n(.*?)```", scenes.page(), flags=re.DOTALL)
     assert len(blocks) == len(scenes.SCENES)
@@ -46,12 +48,8 @@ def test_the_commands_of_the_page_work(tmp_path):
         for block in blocks:
             found = dict(names)
             exec(block, found)
-            if "animation" in found:
-                found["animation"].save(tmp_path / "path.gif", writer="pillow", dpi=20)
-                assert (tmp_path / "path.gif").read_bytes().startswith(b"GIF")
-            else:
-                drawn = found["display"].figure_ if "display" in found else found["figure"]
-                assert isinstance(drawn, figure.Figure)
+            drawn = found["display"].figure_ if "display" in found else found["figure"]
+            assert isinstance(drawn, figure.Figure)
             pyplot.close("all")
     finally:
         pyplot.close("all")
