@@ -67,7 +67,8 @@ def executed(made: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Return a notebook with the outputs of its cells."""
     from nbclient import NotebookClient
 
-    NotebookClient(made, timeout=600, record_timing=False).execute()
+    client = NotebookClient(made, timeout=600, record_timing=False, coalesce_streams=True)
+    client.execute()
     for count, cell in enumerate((each for each in made.cells if each.cell_type == "code"), 1):
         cell.execution_count = count
         for output in cell.outputs:
