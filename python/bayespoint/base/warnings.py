@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 import sklearn
+from sklearn.exceptions import ConvergenceWarning
 
 Messages: TypeAlias = list[tuple[str, type[Warning]]]
 
@@ -22,7 +23,7 @@ _SKIPPED = tuple(os.path.join(os.path.dirname(os.path.abspath(file)), "") for fi
 _local = threading.local()
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
     """Warn with the location of the nearest caller outside this package and scikit-learn."""
     if (kept := getattr(_local, "messages", None)) is not None:
         kept.append((message, category))

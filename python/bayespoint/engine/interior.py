@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
 from bayespoint._core import InfeasibleError
@@ -33,8 +32,7 @@ def feasible_point(
     if found["method"] != method:
         warn(
             f"method={method!r} did not find a point of version space; this one is from the "
-            "search for the largest margin",
-            ConvergenceWarning,
+            "search for the largest margin"
         )
     return found["dual_coef"].reshape(problem.shape)
 
@@ -56,8 +54,7 @@ def max_margin(
     if not result.converged:
         warn(
             f"max_margin violates a condition by {result.kkt:.2g} margins after "
-            f"{result.iterations} steps; tol={settings.tol:g} was asked for: raise max_iter",
-            ConvergenceWarning,
+            f"{result.iterations} steps; tol={settings.tol:g} was asked for: raise max_iter"
         )
     return result
 

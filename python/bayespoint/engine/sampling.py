@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
 from bayespoint.base import linalg, validation
@@ -63,7 +62,7 @@ def sample(
             "of the exact law. 1e-9 of their squared lengths is enough (1e-4 with singles)"
         )
     for message in messages:
-        warn(message, ConvergenceWarning)
+        warn(message)
     return result
 
 

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Flags, Floats, RandomState
@@ -65,7 +64,7 @@ def evidence(
             text += (
                 f". The difference between up and down the rungs indicates a bias of {lag:.2g} nats"
             )
-        warn(text, ConvergenceWarning)
+        warn(text)
     return found
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
@@ -168,8 +167,7 @@ def correlation_length(
         warn(
             f"{together} of {result.parted.size} pairs met the same planes for all of "
             f"max_bounces={max_bounces}: the correlation length is larger than the mean "
-            f"of {result.bounces:.4g} bounces",
-            ConvergenceWarning,
+            f"of {result.bounces:.4g} bounces"
         )
     return result
 

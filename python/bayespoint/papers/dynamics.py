@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
@@ -237,5 +236,5 @@ def sample(
     known = {"label": problem.label, "softness": problem.softness, "offset": problem.offset}
     run = BilliardResult.from_run({**found, **known, "seed": seed, "state": None}, center)
     for message in run.convergence_messages(values["tol"], n_draws):
-        warn(message, ConvergenceWarning)
+        warn(message)
     return Flight(run, found["escapes"], found["scatterings"], found["scatterer"])

@@ -9,7 +9,6 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
@@ -311,8 +310,7 @@ def _soft(problem: Problem, C: float, free: bool, limits: MarginSettings) -> _Fo
     if kkt > max(limits.tol, rounding):
         warn(
             f"the fit violates a condition by {kkt:.2g} margins after {steps} steps; "
-            f"tol={limits.tol:g} was asked for: raise max_iter",
-            ConvergenceWarning,
+            f"tol={limits.tol:g} was asked for: raise max_iter"
         )
     square = max(a @ (margins - b * y), 0.0)
     primal = 0.5 * square + C * np.maximum(1 - margins, 0).sum()

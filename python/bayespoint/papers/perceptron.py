@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import validation
@@ -268,8 +267,7 @@ def warn_of_mistakes(unfinished: int, max_epochs: int) -> None:
     if unfinished:
         warn(
             f"the perceptron still made mistakes after {max_epochs} passes (in {unfinished} "
-            "binary problems): the examples may not be separable, or max_epochs is too small",
-            ConvergenceWarning,
+            "binary problems): the examples may not be separable, or max_epochs is too small"
         )
 
 

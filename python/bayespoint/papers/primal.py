@@ -7,7 +7,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base import validation
@@ -424,8 +423,7 @@ class HingeClassifier(PrimalClassifier):
             warn(
                 f"gradient descent reached a relative duality gap of "
                 f"{self.duality_gap_.max():.2g} in {self.n_iter_} steps; tol={tol:g} was asked "
-                "for: raise max_iter, or standardize the features",
-                ConvergenceWarning,
+                "for: raise max_iter, or standardize the features"
             )
         return self
 

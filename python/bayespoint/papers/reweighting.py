@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base import validation
@@ -139,7 +138,7 @@ def reweight(
         max_share=float(shares.max()),
     )
     for message in found.convergence_messages():
-        warn(message, ConvergenceWarning)
+        warn(message)
     return found
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.stored import Stored
@@ -124,8 +123,7 @@ class LeftOut(Stored):
         if abs(math.log(factor)) > _AT_BOUND * math.log(_RANGE):
             warn(
                 f"the factor of the calibration ended at its bound, {_RANGE:g} or its inverse: the "
-                "probabilities are not to be trusted; another kernel or more examples help",
-                ConvergenceWarning,
+                "probabilities are not to be trusted; another kernel or more examples help"
             )
         return factor
 
@@ -137,6 +135,5 @@ def warn_of(error: Floats) -> None:
             f"leave-one-out probabilities of the labels have a standard error of {size:.2g} (root "
             "mean square): few of the draws count for them. More draws (n_draws) help, or a larger "
             "softness, or all kernel values in place of landmarks (approximation=None); "
-            "leave_one_out(return_error=True) tells the error of each",
-            ConvergenceWarning,
+            "leave_one_out(return_error=True) tells the error of each"
         )

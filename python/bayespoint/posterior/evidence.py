@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import validation
@@ -55,8 +54,7 @@ def evidence(
         warn(
             f"the evidence has an estimated standard error of {found.error:.3g} nats from the "
             f"draws of the fit; tol={tol:g} was asked for: raise n_draws, or lower the tol of "
-            "the classifier",
-            ConvergenceWarning,
+            "the classifier"
         )
     return replace(found, value=found.value + constant)
 
@@ -103,8 +101,7 @@ def _over_draws(model: Model, X: Any, index: Indices, tol: float) -> Estimate:
     if not error <= tol:
         warn(
             f"the log probability of the labels has an estimated standard error of {error:.3g} "
-            f"nats from the draws of the fit; tol={tol:g} was asked for: raise n_draws",
-            ConvergenceWarning,
+            f"nats from the draws of the fit; tol={tol:g} was asked for: raise n_draws"
         )
     return Estimate(float(special.logsumexp(logs)) - math.log(len(logs)), error)
 

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
@@ -282,7 +281,7 @@ def _soft_billiard(
             "may mix slowly"
         )
     for message in messages:
-        warn(message, ConvergenceWarning)
+        warn(message)
     if report.verbose:
         report.tell(
             f"billiard: {result.n_steps} steps of each chain, {report.seconds()}: center_error "

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
@@ -137,8 +136,7 @@ class Density:
                     f"the search for hyperparameters ended at {task.columns[k]}={at:.4g}, a bound "
                     f"of its range from {low:.4g} to {high:.4g}, beyond which the evidence changes "
                     f"by {rises[k]:+.2g} nats per factor of e; give wider bounds, or another value "
-                    "that is kept",
-                    ConvergenceWarning,
+                    "that is kept"
                 )
         search = Search(
             kernel,

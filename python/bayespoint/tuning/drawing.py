@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 from scipy import linalg, optimize
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats, Indices
@@ -78,8 +77,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
     if any(len(chain) > _STUCK and all(s is chain[0] for s in chain) for chain in states):
         warn(
             f"no draw of the hyperparameters of {task.kernel!r} was accepted: its settings are all "
-            "the same; scaled features, or a kernel with fewer parameters, help",
-            ConvergenceWarning,
+            "the same; scaled features, or a kernel with fewer parameters, help"
         )
     together = [state for chain in states for state in chain]
     rows = (density.objective.record.rows for density in densities)
@@ -102,8 +100,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
         warn(
             f"another seed would change the probabilities by {seed_error:.2g} on average: "
             f"the draws of the hyperparameters of {task.kernel!r} have not converged; more models "
-            "(n_models), or a kernel with fewer parameters, help",
-            ConvergenceWarning,
+            "(n_models), or a kernel with fewer parameters, help"
         )
     settings = [
         replace(

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import linalg
@@ -52,8 +51,7 @@ def search(
         several = f": {len(settings)} are averaged" if plan.n_models > 1 else ""
         warn(
             f"{limit} ended the search for hyperparameters after {sum(tried.values())} "
-            f"settings{several}",
-            ConvergenceWarning,
+            f"settings{several}"
         )
     if report.verbose:
         _tell(searches, report)
@@ -114,8 +112,7 @@ def _settings(task: Task) -> tuple[list[Hyperparameters], str]:
             raise
         warn(
             f"the search for hyperparameters found no evidence without softness: {error}. "
-            f"The kernel is that from which the search started: {start!r}",
-            ConvergenceWarning,
+            f"The kernel is that from which the search started: {start!r}"
         )
         return [Hyperparameters(None, start, 0.0, noise)], ""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sklearn.exceptions import ConvergenceWarning
-
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
@@ -107,5 +105,5 @@ def onion(
     run = layers(problem, settings, n_threads=threads, seed=seed, callback=callback)
     table = OnionTable.from_run(run, problem, settings, space.classes)
     for message in table.convergence_messages(settings.tol, settings.volume_tol):
-        warn(message, ConvergenceWarning)
+        warn(message)
     return table

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
@@ -283,8 +282,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
     else:
         warn(
             f"the search for the Bayes point did not converge in {_MAX_STEPS} steps; the last was "
-            f"{length:.2g} of the polygon's width",
-            ConvergenceWarning,
+            f"{length:.2g} of the polygon's width"
         )
     # Shift of the minimum by errors of the gradient, each up to `error`.
     moved = length + np.abs(axes / curvature).sum() * error
