@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
 
 from bayespoint import kernels
-from bayespoint.base import memory, validation
+from bayespoint.base import validation
 from bayespoint.base.validation import Array, Flags, Floats, Indices, RandomState
 from bayespoint.data.blocks import in_blocks, map_blocks
 from bayespoint.data.plan import Budget, Given, Plan
@@ -178,11 +177,10 @@ class BayesPointClassifier(
         tags.input_tags.sparse |= self.kernel is None
         return tags
 
-    def _settings(self, random_state: RandomState, began: float) -> tuple[Given, Budget]:
-        """Return the checked parameters, and the budget of work that `began` at this time."""
+    def _settings(self, random_state: RandomState) -> tuple[Given, Budget]:
+        """Return the checked parameters, and the budget of work that begins now."""
         return settings.check(
             self,
-            began,
             random_state=random_state,
             fit_intercept=self.fit_intercept,
             calibration=self.calibration,
@@ -227,9 +225,7 @@ class BayesPointClassifier(
             infinity or values of several kinds; if `sample_weight` has another shape, is negative
             or, with softness=0, not equal for all rows, or leaves a class without examples.
         """
-        began = time.monotonic()
-        memory.require_blas()
-        given, budget = self._settings(self.random_state, began)
+        given, budget = self._settings(self.random_state)
         table, shared = reading.read(self, X, y, sample_weight, given, budget)
         class_weight = settings.class_weight(self.class_weight, table.classes, table.totals)
         report = Progress(self, given.verbose, 1 + shared.plan.n_models, X=X, y=y)
@@ -528,24 +524,6 @@ class BayesPointClassifier(
         found = questions.predict_proba_interval(self._mixture, points, level, diag=diag)
         return self._by_class(found)
 
-    @overload
-    def leave_one_out(
-        self,
-        X: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Floats: ...
-
-    @overload
-    def leave_one_out(
-        self,
-        X: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        return_error: bool,
-    ) -> Floats | tuple[Floats, Floats]: ...
-
     def leave_one_out(
         self,
         X: ArrayLike | None = None,
@@ -730,7 +708,7 @@ class BayesPointClassifier(
         posterior = self._mixture
         models, basis = posterior.models, posterior.first.basis
         basis.require_all("refine")
-        given, budget = self._settings(self.seed_, time.monotonic())
+        given, budget = self._settings(self.seed_)
         plan = self._plan_again(replace(given, tol=validation.positive("tol", tol)))
         report = Progress(self, given.verbose, 0)
         if any(model.billiard.state is None for model in models):
@@ -798,7 +776,7 @@ class BayesPointClassifier(
             )
         points = self._checked(X)
         index = validation.known_labels(posterior.classes, y, count(points))
-        given, budget = self._settings(self.seed_, time.monotonic())
+        given, budget = self._settings(self.seed_)
         plan, report = self._plan_again(given), Progress(self, given.verbose, 0)
         m = len(basis) + len(index)
         reading.require_memory(m, len(self.classes_), given, plan.n_models)

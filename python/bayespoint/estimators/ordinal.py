@@ -83,8 +83,8 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
     classes: ArrayLike | None = None
     decision: str = "probability"
 
-    def _settings(self, random_state: RandomState, began: float) -> tuple[Given, Budget]:
-        given, budget = super()._settings(random_state, began)
+    def _settings(self, random_state: RandomState) -> tuple[Given, Budget]:
+        given, budget = super()._settings(random_state)
         rule = choice("decision", self.decision, RULES)
         return replace(given, rule=rule, order=self.classes), budget
 

@@ -81,8 +81,9 @@ class Progress(Report):
             self._end(task)
 
     def tell(self, line: str) -> None:
-        """Print a line to standard error, above the bars."""
-        tqdm.write(line, file=sys.stderr)
+        """Print a line to standard error, above the bars, unless nothing is printed."""
+        if self.verbose:
+            tqdm.write(line, file=sys.stderr)
 
     def done(self) -> None:
         """Report the end of the fit, after which the estimator can predict."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayespoint.base import memory, validation
+from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Indices, RandomState
 from bayespoint.data import choices
 from bayespoint.data.inputs import scaled
@@ -95,9 +94,7 @@ class BayesPointRanker(Estimator):
         FloatingPointError, MemoryError, TimeoutError
             As in :class:`BayesPointClassifier`.
         """
-        began = time.monotonic()
-        memory.require_blas()
-        given, budget = settings.check(self, began, random_state=self.random_state)
+        given, budget = settings.check(self, random_state=self.random_state)
         table, shared = reading.read_choices(self, X, y, groups, given, budget)
         report = Progress(self, given.verbose, 0)
         return self._publish(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from bayespoint.base import validation
+from bayespoint.base import memory, validation
 from bayespoint.base.validation import Array, Floats, RandomState, boolean, choice, integer, real
 from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators.base import Estimator
@@ -19,13 +20,14 @@ MAX_EXAMPLES = 6000  # of a fit without landmarks by default: time grows as thei
 
 def check(
     estimator: Estimator,
-    began: float,
     *,
     random_state: RandomState,
     fit_intercept: object = False,
     calibration: object = None,
 ) -> tuple[Given, Budget]:
-    """Return the checked parameters, and the budget of a fit that `began` at this time."""
+    """Return the checked parameters, and the budget of work that begins now."""
+    began = time.monotonic()
+    memory.require_blas()
     softness, label_noise = estimator.softness, estimator.label_noise
     rates = 1 if label_noise is None else 0
     if isinstance(label_noise, (tuple, list)) and any(rate is None for rate in label_noise):

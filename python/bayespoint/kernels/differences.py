@@ -113,7 +113,7 @@ def _distinct(inputs: Floats) -> tuple[Floats, Indices]:
     """Return the different ones of inputs, and the place of each among them."""
     # Sums of multiples are sorted far faster than rows, and hardly ever equal for different ones.
     rng, key = np.random.default_rng(0), np.zeros(len(inputs))
-    with np.errstate(over="ignore", invalid="ignore"):
+    with validation.overflowing():
         for column in inputs.T:
             key += rng.random() * column
     _, first, place = np.unique(key, return_index=True, return_inverse=True)

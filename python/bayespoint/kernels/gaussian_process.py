@@ -26,7 +26,7 @@ def parameters(kernel: Any) -> Parameters:
     owners = _owners(kernel)
     if not owners:
         return ()
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         bounds = np.atleast_2d(kernel.bounds)
     for name, (low, high) in zip(owners, bounds, strict=True):
         if not (np.isfinite(low) and np.isfinite(high) and low <= high):

@@ -115,7 +115,7 @@ class Interval(Law):
         turned = low > 0  # where the smaller tails are
         high, low = np.where(turned, -low, high), np.where(turned, -high, low)
         log_high, log_low = special.log_ndtr(high), special.log_ndtr(low)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             log_p = log_high + np.log1p(-np.exp(np.minimum(log_low - log_high, 0.0)))
         return np.where(np.isnan(log_p), -np.inf, log_p)
 
@@ -201,7 +201,7 @@ class OneWall(Interval):
         """
         _require_range(variance, values[0])
         p, certain = values[0].copy(), variance == 0
-        with np.errstate(over="ignore", under="ignore"):  # probabilities 0 and 1
+        with np.errstate(all="ignore"):  # probabilities 0 and 1
             p[~certain] *= math.sqrt(lengths.mean_square) / np.sqrt(variance[~certain, None])
         for rows in validation.blocks(len(p), max(1, _BLOCK // p.shape[1])):
             p[rows][~certain[rows]] = lengths.probability(p[rows][~certain[rows]])

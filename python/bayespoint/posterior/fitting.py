@@ -112,8 +112,7 @@ def _billiard(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) 
         with report.part("factor of the matrix") as share_done:
             factor = factorize(gram, plan.offset, softness, report=share_done)
         inverse = _inverse(factor, report)
-        if report.verbose:
-            report.tell(f"kernel matrix and factor of {m} examples: {report.seconds()}")
+        report.tell(f"kernel matrix and factor of {m} examples: {report.seconds()}")
         if labels.n_shared and not labels.variance:  # that of a latent value
             variance = float((gram.diagonal() + softness).mean()) + plan.offset
             labels = replace(labels, variance=variance)
@@ -154,12 +153,11 @@ def _run(
             n_jobs=budget.n_threads,
         )
     result = _compact(result, problem)
-    if report.verbose:
-        report.tell(
-            f"billiard: {int(result.bounces.sum())} bounces, {report.seconds()}: "
-            f"center_error {result.center_error:.2g} rad (tol {tol:.2g}), "
-            f"the walls of {len(result.support)} of {len(result.label)} examples were hit"
-        )
+    report.tell(
+        f"billiard: {int(result.bounces.sum())} bounces, {report.seconds()}: "
+        f"center_error {result.center_error:.2g} rad (tol {tol:.2g}), "
+        f"the walls of {len(result.support)} of {len(result.label)} examples were hit"
+    )
     return result
 
 
@@ -208,8 +206,7 @@ def _landmarks(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report)
         basis, start = selection.choose_basis(
             hyper.kernel, examples, labels, plan, budget, hyper.softness
         )
-    if report.verbose:
-        report.tell(f"{len(basis)} landmarks: {report.seconds()}")
+    report.tell(f"{len(basis)} landmarks: {report.seconds()}")
     some = examples.at_random(_LEFT_OUT, budget.choice_seed)
     examples = examples.in_blocks(budget.n_threads)
     fit = replace(fit, examples=examples, labels=labels)
@@ -253,8 +250,7 @@ def _soft_billiard(
         found = tried[0]
         if sharp and for_normal.left > 0:
             found = normal.widest(blocks.log_likelihoods_at, tried, budget.choice_seed)
-    if report.verbose:
-        report.tell(f"normal approximation, {passes[-1]} passes: {report.seconds()}")
+    report.tell(f"normal approximation, {passes[-1]} passes: {report.seconds()}")
     with report.task("billiard", PERCENT) as advance:
 
         def progress(result: LandmarkResult) -> None:
@@ -282,11 +278,10 @@ def _soft_billiard(
         )
     for message in messages:
         warn(message)
-    if report.verbose:
-        report.tell(
-            f"billiard: {result.n_steps} steps of each chain, {report.seconds()}: center_error "
-            f"{result.center_error:.2g} rad (tol {tol:.2g}), {result.ess:.0f} effective draws"
-        )
+    report.tell(
+        f"billiard: {result.n_steps} steps of each chain, {report.seconds()}: center_error "
+        f"{result.center_error:.2g} rad (tol {tol:.2g}), {result.ess:.0f} effective draws"
+    )
     return result
 
 
@@ -312,7 +307,6 @@ def _blocks(fit: Fit, basis: Basis, softness: float, report: Report) -> BlockSum
     with report.part("features"):
         work = partial(make_block, basis=basis, labels=labels, softness=softness, dtype=dtype)
         blocks = BlockSums(examples.executor, hold(work, (parts, range(len(parts)))))
-    if report.verbose:
-        kept = "" if keeps else ", which are computed again in every pass"
-        report.tell(f"features of {m} examples{kept}: {report.seconds()}")
+    kept = "" if keeps else ", which are computed again in every pass"
+    report.tell(f"features of {m} examples{kept}: {report.seconds()}")
     return blocks

@@ -102,7 +102,7 @@ class OnePass:
         points = scaled(self.models[0].hyper.transform, X)
         return self.core.moments(points, variances=variances, n_threads=blas_threads())
 
-    @np.errstate(invalid="ignore", divide="ignore", over="ignore")
+    @np.errstate(all="ignore")
     def _with_errors(self, moments: Floats) -> tuple[Floats, Floats]:
         """Return the same for given moments.
 

@@ -45,7 +45,7 @@ class Quadratic:
     error: float = 0.0  # largest error of the variance at points of the basis, relative to k(x, x)
 
     @classmethod
-    @np.errstate(over="ignore", invalid="ignore")
+    @validation.overflowing()
     def of(cls, basis: Basis, draws: Draws, softness: float) -> Quadratic | None:
         """Return the form, or None where it is inaccurate."""
         m, total = len(basis), len(draws)

@@ -96,7 +96,7 @@ def _width(X: Any, columns: Columns | None) -> int:
 def _parts(X: Any, columns: Columns | None) -> tuple[Any, Any, Any]:
     """Return multiples of the kernels that the default is made of."""
     n = X.shape[1] if columns is None else columns.n_numbers
-    with np.errstate(over="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         total = X[:, :n].var(axis=0).sum()
         # A category varies as much as a number, unless nothing is scaled.
         if columns is not None:

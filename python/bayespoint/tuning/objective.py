@@ -257,7 +257,7 @@ class Objective:
         """Return the objective without rates of label noise, with the same record."""
         return replace(self, task=replace(self.task, plan=replace(self.task.plan, rates=0)))
 
-    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
+    @np.errstate(all="ignore")
     def point(self, theta: Floats) -> Point:
         """Return the evidence with its gradient, or minus infinity, and record the setting."""
         plan, parameters = self.task.plan, self.task.parameters
@@ -289,7 +289,7 @@ class Objective:
         self.record.add([float(x) for x in row])
         return Point(value, np.array(gradient), evaluation.left_out)
 
-    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
+    @np.errstate(all="ignore")
     def left_out(self, theta: Floats) -> Floats:
         """Return the probability of each label given all others, as in `Point`."""
         return self._evaluation(self.setting(theta)).left_out
@@ -385,7 +385,7 @@ def log_evidence_of(
 ) -> float:
     """Return the approximate log evidence of hyperparameters for examples."""
     problems = labels.problems(examples.label)
-    with one_thread(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    with one_thread(), np.errstate(all="ignore"):
         span = Span.of(kernel, examples, offset, _LANDMARKS, seed=0)
         try:
             features = span.features(kernel)

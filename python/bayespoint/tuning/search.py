@@ -53,8 +53,7 @@ def search(
             f"{limit} ended the search for hyperparameters after {sum(tried.values())} "
             f"settings{several}"
         )
-    if report.verbose:
-        _tell(searches, report)
+    _tell(searches, report)
     if isinstance(settings[0].kernel, Differences):
         settings = _of_one_variance(settings, examples.inputs)
     return [replace(setting, transform=transform) for setting in settings]
