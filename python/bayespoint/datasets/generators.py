@@ -159,7 +159,7 @@ def make_sets(
 
 def _flipped(positive: Flags, noise: float, rng: np.random.Generator) -> Targets:
     """Return labels -1 and +1, each flipped with probability `noise`."""
-    rate = validation.real("noise", noise, low=0.0, high=0.5, high_open=True)
+    rate = validation.rate("noise", noise)
     if rate:
         positive = positive ^ (rng.random(len(positive)) < rate)
     return np.where(positive, 1, -1)

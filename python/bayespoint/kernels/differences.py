@@ -119,12 +119,8 @@ def _distinct(inputs: Floats) -> tuple[Floats, Indices]:
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
     if np.array_equal(inputs[first][place], inputs):
         return inputs[first], place
-    order = np.lexsort(inputs.T)
-    ordered = inputs[order]
-    begins = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)]
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.cumsum(begins) - 1
-    return ordered[begins], place
+    different, place = np.unique(inputs, axis=0, return_inverse=True)
+    return different, place.reshape(-1)
 
 
 def _ends(X: Inputs) -> Floats:

@@ -228,11 +228,9 @@ def squared(X: Any) -> Any:
 def squares(X: Any) -> Floats:
     """Return the squared lengths of the rows."""
     with validation.overflowing():
-        if isinstance(X, Mixed):
-            return squared(X).sum(axis=1)
-        if sparse.issparse(X):
-            return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).reshape(-1)
-        return np.einsum("ij,ij->i", X, X)
+        if isinstance(X, np.ndarray):
+            return np.einsum("ij,ij->i", X, X)
+        return np.asarray(squared(X).sum(axis=1), dtype=np.float64).reshape(-1)
 
 
 def divided(X: Any, units: Floats) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -334,10 +333,10 @@ class Matern(Stationary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        nu = self.nu
-        if isinstance(nu, bool) or not isinstance(nu, numbers.Real) or nu not in (0.5, 1.5, 2.5):
+        nu = validation.number("nu", self.nu, wanted="0.5, 1.5 or 2.5")
+        if nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
-        validation.set_fields(self, nu=float(nu))
+        validation.set_fields(self, nu=nu)
 
     def summands(self, d: int) -> Summands:
         return (self._summand(d),) if self.nu > 1 else ()  # else dk / d(r^2) is infinite at 0

@@ -93,13 +93,9 @@ class Block:
             observed=self.observed.part(rows),
         )
 
-    def without_rows(self) -> Block:
-        """Return what `log_likelihoods` needs, without the features."""
-        return replace(self, rows=self.rows[:, :0])
-
-    def log_likelihoods(self, contrasts: Sequence[Array], trials: Trials) -> Floats:
-        """Return the log likelihoods of trials, each with its derivatives by the two factors."""
-        return self.observed.log_likelihoods(contrasts, trials)
+    def without_rows(self) -> Observed:
+        """Return what likelihoods of contrasts need, without the features."""
+        return self.observed
 
     def slopes(self, contrasts: Sequence[Array], trials: Trials) -> Floats:
         """Return the (n_trials, D) derivatives of log likelihoods by the weight vector."""
@@ -120,12 +116,10 @@ class Block:
         values = values_of_rows(rows, w).reshape(k, n_values, n)
         if self._is_plain:
             return values
-        found = np.empty((k, self.table.shape[1], n), dtype=values.dtype)
-        for part, table in self._by_label(values.dtype):
-            np.matmul(table[:, :n_values], values[..., part], out=found[..., part])
-            if self.n_shared:
-                moved = shared.astype(values.dtype) @ table[:, n_values:].T
-                found[..., part] += moved[..., None] * self.scale[part].astype(values.dtype)
+        found = self._tabled(values)
+        for part, table in self._by_label(values.dtype) if self.n_shared else ():
+            moved = shared.astype(values.dtype) @ table[:, n_values:].T
+            found[..., part] += moved[..., None] * self.scale[part].astype(values.dtype)
         return found
 
     def by_weight(self, by_contrast: Array) -> Array:
@@ -258,11 +252,12 @@ class Block:
             if first < last:
                 yield slice(first, last), table.astype(dtype)
 
-    def _tabled(self, values: Floats) -> Floats:
-        """Return the (n_contrasts, n) contrasts of (q I, n) values."""
-        found = np.empty((self.table.shape[1], values.shape[1]))
-        for part, table in self._by_label(np.float64):
-            found[:, part] = table[:, : len(values)] @ values[:, part]
+    def _tabled(self, values: Array) -> Array:
+        """Return the (..., n_contrasts, n) contrasts of (..., q I, n) values."""
+        *several, n_values, n = values.shape
+        found = np.empty((*several, self.table.shape[1], n), dtype=values.dtype)
+        for part, table in self._by_label(values.dtype):
+            np.matmul(table[:, :n_values], values[..., part], out=found[..., part])
         return found
 
 
@@ -292,8 +287,7 @@ class BlockSums:
 
     def __init__(self, executor: Executor, blocks: Sequence[Any]) -> None:
         self.executor, self.blocks = executor, list(blocks)
-        # The likelihood of values needs the labels alone.
-        self._labels = executor.keep(Block.without_rows, (self.blocks,))
+        self._observed = executor.keep(Block.without_rows, (self.blocks,))
         self._values: list[Any] = []
 
     def moments(self, mean: Floats, root: Floats | None, softness: float = 0.0) -> Moments:
@@ -329,8 +323,8 @@ class BlockSums:
 
     def log_likelihoods(self, trials: Trials) -> Floats:
         """Return those of trials, each with its derivatives by the two factors."""
-        work = partial(Block.log_likelihoods, trials=trials)
-        return self.executor.total(work, (self._labels, self._values))
+        work = partial(Observed.log_likelihoods, trials=trials)
+        return self.executor.total(work, (self._observed, self._values))
 
     def slopes(self, trials: Trials) -> Floats:
         """Return the (n_trials, D) derivatives by the weight vector."""

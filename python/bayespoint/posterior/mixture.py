@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -114,18 +114,13 @@ class Mixture(Savable):
 
     def feature_relevance(self, names: Sequence[str] | None = None) -> FeatureRelevance | None:
         """Return the posterior of the features' weights."""
-        pairs = [
-            (model.hyper.relevance, weight)
-            for model, weight in zip(self.models, self.weights, strict=True)
-            if model.hyper.relevance.size
-        ]
-        if not pairs:
+        states = [model.hyper.relevance for model in self.models]
+        sizes = [len(of_model) for of_model in states]
+        if not any(sizes):
             return None
-        states = np.concatenate([states for states, _ in pairs])
-        weights = np.concatenate(
-            [np.full(len(states), weight / len(states)) for states, weight in pairs]
-        )
-        return FeatureRelevance.of(states, weights / weights.sum(), names)
+        weights = np.repeat(self.weights / np.maximum(sizes, 1), sizes)
+        known = np.concatenate([of_model for of_model in states if len(of_model)])
+        return FeatureRelevance.of(known, weights / weights.sum(), names)
 
     # --- decisions and probabilities -------------------------------------------------------------
 
@@ -262,8 +257,10 @@ class Mixture(Savable):
         points = in_rows(self.first.basis.inputs(X))
         if not mixture and diag is None and (one_pass := self._in_one_pass(points)) is not None:
             return one_pass.values(points)[..., None]
-        of_each = partial(Model.values, X=points, diag=diag, strict=strict, mixture=mixture)
-        return np.stack([of_each(model) for model in self.models])
+        values = [
+            model.values(points, diag, strict=strict, mixture=mixture) for model in self.models
+        ]
+        return np.stack(values)
 
     @cached_property
     def _one_pass(self) -> OnePass | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -74,10 +75,11 @@ def leave_one_out(
         precision = validation.vector(
             "sample_weight", weight, len(index), NO_WEIGHT, "finite and positive", "example"
         )
-    left = []
-    for model in mixture.models:
-        inputs = scaled(model.hyper.transform, points)
-        left.append(model.without_each(Examples(inputs, index, precision)))
+    examples = Examples(points, index, precision)
+    left = [
+        model.without_each(replace(examples, inputs=scaled(model.hyper.transform, points)))
+        for model in mixture.models
+    ]
     return _alone(mixture, left)
 
 
@@ -102,10 +104,8 @@ def predict_proba_interval(
     """Return quantiles of the probabilities given each draw of each model."""
     level = validation.real("level", level, low=0.0, high=1.0)
     points = in_rows(mixture.first.basis.inputs(X))
-    n, shares = count(points), []
-    for model, weight in zip(mixture.models, mixture.weights, strict=True):
-        shares.append(np.full(len(model.draws), weight / len(model.draws)))
-    share = np.concatenate(shares)
+    n, sizes = count(points), [len(model.draws) for model in mixture.models]
+    share = np.repeat(mixture.weights / sizes, sizes)
     if diag is not None:
         diag = validation.dual_coef("diag", diag, n)
     found = np.empty((2, n, len(mixture.classes)))

@@ -122,7 +122,7 @@ def log_posterior(block, w):
     trials = np.arange(len(w)), np.tile([1.0, 0.0], (len(w), 1))
     pairs = np.stack([w, 0 * w], axis=1).reshape(-1, w.shape[1])
     paths = block.at_paths(np.concatenate([0 * w[:1], pairs]))
-    return block.log_likelihoods(paths, trials)[:, 0] - 0.5 * np.einsum("ij,ij->i", w, w)
+    return block.observed.log_likelihoods(paths, trials)[:, 0] - 0.5 * np.einsum("ij,ij->i", w, w)
 
 
 def grid_moments(block, size=801, reach=6.0):
@@ -133,7 +133,7 @@ def grid_moments(block, size=801, reach=6.0):
     w[ends, 1] += 1e-9
     # All weights are combinations of a place and a direction.
     paths = block.at_paths(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    logs = block.log_likelihoods(paths, (np.zeros(len(w), dtype=int), w))[:, 0]
+    logs = block.observed.log_likelihoods(paths, (np.zeros(len(w), dtype=int), w))[:, 0]
     logs -= 0.5 * (w**2).sum(axis=1) + np.log(2) * ends
     p = special.softmax(logs)
     mean = p @ w

@@ -54,7 +54,7 @@ def at_mean(block, w):
 
 
 def log_likelihood(block, w):
-    return float(block.log_likelihoods(at_mean(block, w), MEAN)[0, 0])
+    return float(block.observed.log_likelihoods(at_mean(block, w), MEAN)[0, 0])
 
 
 def plain_contrasts(block, w):
@@ -100,7 +100,7 @@ def test_slopes_are_derivatives(block):
     exact = block.moments(w[0] + 0.5 * w[3] + 2.0 * w[4], None).slope
     [found] = block.slopes(contrasts, trials)
     np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-7)
-    by_factors = block.without_rows().log_likelihoods(contrasts, trials)[0, 1:]
+    by_factors = block.observed.log_likelihoods(contrasts, trials)[0, 1:]
     np.testing.assert_allclose(by_factors, w[3:] @ exact, rtol=1e-6, atol=1e-7)
 
 
@@ -179,6 +179,6 @@ def test_contrasts_in_singles_are_near_those_in_doubles(name):
     w[1:, w.shape[1] - double.n_shared :] *= 0.1
     trials = np.array([0, 0]), np.array([[1.0, 0.5], [0.0, 1.0]])
     assert single.at_paths(w)[0].dtype == np.float32
-    found = single.log_likelihoods(single.at_paths(w), trials)
-    exact = double.log_likelihoods(double.at_paths(w), trials)
+    found = single.observed.log_likelihoods(single.at_paths(w), trials)
+    exact = double.observed.log_likelihoods(double.at_paths(w), trials)
     np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-3)
