@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
@@ -32,7 +32,7 @@ try:
 except ImportError:  # Windows, where no open file can be removed
     fcntl = None  # type: ignore[assignment]
 
-StrPath: TypeAlias = "str | os.PathLike[str]"
+StrPath = str | os.PathLike[str]
 
 _FORMAT = "bayespoint model or result"
 _VERSION = 5  # version of this format, to be raised when older files can no longer be read

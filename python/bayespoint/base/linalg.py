@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -19,7 +19,7 @@ from bayespoint.base import memory, validation
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Array, Floats, Indices
 
-Report: TypeAlias = "Callable[[float], object] | None"  # called with the share of the work done
+Report = Callable[[float], object] | None  # called with the share of the work done
 ONE_THREAD_ROWS = 2500
 """Largest number of examples for which BLAS gets one thread. Idle threads spin after each call, on
 processors that the trajectories need: beside another program, two threads took twice as long."""
@@ -106,7 +106,7 @@ class Factor(Stored):
         return dual
 
 
-Inverse: TypeAlias = tuple[Factor, Floats]
+Inverse = tuple[Factor, Floats]
 """The factor of a matrix, and the diagonal of its inverse."""
 
 

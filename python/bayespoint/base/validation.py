@@ -8,7 +8,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import joblib  # type: ignore[import-untyped]
 import numpy as np
@@ -18,15 +18,15 @@ from sklearn.utils import check_random_state
 
 from bayespoint.base import memory
 
-Floats: TypeAlias = NDArray[np.float64]
-Labels: TypeAlias = NDArray[np.int8]
-Indices: TypeAlias = NDArray[np.intp]
-Singles: TypeAlias = NDArray[np.float32]
-Flags: TypeAlias = NDArray[np.bool_]
-Array: TypeAlias = NDArray[Any]
-RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int8]
+Indices = NDArray[np.intp]
+Singles = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+Array = NDArray[Any]
+RandomState = int | np.random.Generator | np.random.RandomState | None
 
-Noise: TypeAlias = tuple[float, float]
+Noise = tuple[float, float]
 """Probabilities of a wrong label, for the two classes that may be the true one."""
 _T = TypeVar("_T")
 

@@ -9,12 +9,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
 
 import sklearn
 from sklearn.exceptions import ConvergenceWarning
 
-Messages: TypeAlias = list[tuple[str, type[Warning]]]
+Messages = list[tuple[str, type[Warning]]]
 
 _FILES = (os.path.dirname(__file__), str(sklearn.__file__))
 _SKIPPED = tuple(os.path.join(os.path.dirname(os.path.abspath(file)), "") for file in _FILES)
@@ -46,7 +45,7 @@ def kept_warnings() -> Iterator[Messages]:
 
 PERCENT = 100  # number of steps of a task whose end is known
 
-Advance: TypeAlias = Callable[[int, str], None]  # called with the steps done and current figures
+Advance = Callable[[int, str], None]  # called with the steps done and current figures
 
 
 class Report:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -384,7 +384,7 @@ class _Rows(NamedTuple):
     names: tuple[str, ...] | None  # of the features
 
 
-_Read: TypeAlias = Callable[[Any, Any, Any, int], _Rows]
+_Read = Callable[[Any, Any, Any, int], _Rows]
 """Reads the inputs, labels and weights of the block of a number."""
 
 

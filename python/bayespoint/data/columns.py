@@ -16,7 +16,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Array, Flags, Floats, Indices
 from bayespoint.kernels import Kernel, Weighted, accepts_limits
 
-Kind: TypeAlias = Literal["number", "category", "ordered", "date"]
+Kind = Literal["number", "category", "ordered", "date"]
 
 _DEVIATION = 0.25  # distance of the levels of an ordered category, relative to a category's
 _MISSING = 1.0  # distance of a missing value from the median, in standard deviations

@@ -13,15 +13,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, reduce
 from operator import add
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from bayespoint.base.linalg import one_thread
 from bayespoint.base.stored import pack, unpack
 
 _T = TypeVar("_T")
-Work: TypeAlias = Callable[..., _T]  # arguments that all blocks share are in a `partial`
-BlockArguments: TypeAlias = Sequence[Sequence[Any]]
+Work = Callable[..., _T]  # arguments that all blocks share are in a `partial`
+BlockArguments = Sequence[Sequence[Any]]
 """Arguments of the work, each for every block: as they are, kept or deferred."""
 
 _BRANCHES = 8  # number of results that Dask adds in one task
@@ -123,7 +123,7 @@ class Dask:
         return total
 
 
-Executor: TypeAlias = Threads | Dask
+Executor = Threads | Dask
 
 
 def dask() -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from bayespoint.engine.settings import SampleSettings
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels.gram import Gram, product
 
-Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
+Callback = Callable[[Mapping[str, Any]], object] | None
 """Called with the progress of a run. An exception from it ends the run."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -16,7 +16,7 @@ from bayespoint.results.billiard import BilliardResult
 LIMITS = ("length", "tol", "max_bounces", "max_time")
 """Settings that end a run."""
 
-Check: TypeAlias = Callable[[str, Any], object]
+Check = Callable[[str, Any], object]
 
 
 def convert(settings: object, kind: str | None, /, **checks: Check) -> None:

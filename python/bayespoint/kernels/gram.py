@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -20,7 +20,7 @@ from bayespoint.kernels.products import count, in_rows
 from bayespoint.kernels.protocol import Inputs
 from bayespoint.kernels.stationary import RBF, Matern
 
-Gram: TypeAlias = "Floats | NDArray[np.float32]"
+Gram = Floats | NDArray[np.float32]
 """(m, m) kernel values of the examples, in C order."""
 
 _NAMED: dict[str, Kernel] = {"linear": Linear(), "rbf": RBF(), "poly": Polynomial()}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from bayespoint import _core
 from bayespoint.base.validation import Floats, Singles
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.products import Summand, Summands
 
-Predictor: TypeAlias = _core.Predictor
+Predictor = _core.Predictor
 """The compiled predictions of some models."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,7 @@ _MAX_ENTRIES = 2**23
 _MAX_WORK = 10**9  # most entries and products in a call, hundredths of a second
 _BLOCK_ENTRIES = 2**20  # entries of a block
 
-Terms: TypeAlias = tuple[float, float, float]
+Terms = tuple[float, float, float]
 """Coefficients a, b and c of ``(a + b r + c r^2) exp(-rate r)``, a function of distances r."""
 
 
@@ -38,7 +38,7 @@ class Summand:
     limits: tuple[float, ...] = ()  # of the features, as in `Mixed`; none if all are numbers
 
 
-Summands: TypeAlias = tuple[Summand, ...]  # a kernel as a sum; empty for one that is none
+Summands = tuple[Summand, ...]  # a kernel as a sum; empty for one that is none
 
 
 @dataclass(frozen=True, eq=False)

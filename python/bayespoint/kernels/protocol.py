@@ -6,25 +6,25 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Array, Floats, Indices
 
-Inputs: TypeAlias = Array
-Other: TypeAlias = Inputs | None  # second inputs of a kernel; None stands for the first ones
-Bounds: TypeAlias = tuple[float, float]
-ByName: TypeAlias = Mapping[str, float]  # a number for each of some parameters, by its name
-Slopes: TypeAlias = tuple[ByName, Floats | None]
+Inputs = Array
+Other = Inputs | None  # second inputs of a kernel; None stands for the first ones
+Bounds = tuple[float, float]
+ByName = Mapping[str, float]  # a number for each of some parameters, by its name
+Slopes = tuple[ByName, Floats | None]
 """Derivatives of a number: by the logarithms of parameters, those that are known, by name; and by
 the logarithms of factors on the features, at factors of 1, or None if they are unknown."""
-Pullback: TypeAlias = Callable[[Floats], Slopes]
+Pullback = Callable[[Floats], Slopes]
 """Turns the derivatives of a number by kernel values into those by what the values depend on."""
 
 
-Pulled: TypeAlias = tuple[Floats, Pullback]
+Pulled = tuple[Floats, Pullback]
 """Kernel values, and the function for the derivatives of what is made of them."""
 
 
@@ -62,7 +62,7 @@ class Metric:
     """(d,) The weight of each feature, from 0 on, which several may share."""
 
 
-Parameters: TypeAlias = tuple[Parameter, ...]
+Parameters = tuple[Parameter, ...]
 
 
 def plain_metric(d: int) -> Metric:

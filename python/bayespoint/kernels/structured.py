@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +26,7 @@ from bayespoint.kernels.protocol import (
     within,
 )
 
-Counts: TypeAlias = "Callable[[str, Any], Mapping[Hashable, int]]"
+Counts = Callable[[str, Any], Mapping[Hashable, int]]
 """Returns how often each feature occurs in an input, from its name for messages and the input."""
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
@@ -19,8 +18,8 @@ from bayespoint.engine.sampling import log_z
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.results.evidence import Evidence
 
-Rates: TypeAlias = float | tuple[float, float] | Floats
-Run: TypeAlias = Callable[[list[tuple[float, float]]], Evidence]  # at these transparencies
+Rates = float | tuple[float, float] | Floats
+Run = Callable[[list[tuple[float, float]]], Evidence]  # at these transparencies
 
 
 def evidence(

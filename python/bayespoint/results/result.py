@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from html import escape
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats
 from bayespoint.results import diagnostics
 
-Texts: TypeAlias = Sequence[str]
-Rows: TypeAlias = Sequence[tuple[str, ...]]  # which begin with a name
+Texts = Sequence[str]
+Rows = Sequence[tuple[str, ...]]  # which begin with a name
 
 
 def as_columns(rows: Sequence[Texts], *, left: bool = False) -> list[str]:

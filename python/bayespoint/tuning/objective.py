@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -39,9 +39,9 @@ _FINE_CHANGE = 1e-4  # this change for finite differences, if a kernel has no de
 _LANDMARKS = 200  # landmarks of `approximate_log_evidence`
 _STEP = 0.02  # step in a logarithm for a finite difference, if a kernel provides no derivatives
 
-Rows: TypeAlias = list[list[float]]  # rows of `Search.tried`
+Rows = list[list[float]]  # rows of `Search.tried`
 
-Trial: TypeAlias = Callable[[Mapping[str, float]], object]
+Trial = Callable[[Mapping[str, float]], object]
 """Called for each setting tried with a mapping of names to values, a row of `Search.tried`."""
 
 
