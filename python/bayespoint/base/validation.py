@@ -196,8 +196,7 @@ def finite(name: str, array: Array, *, verb: str = "holds") -> None:
     with overflowing():
         if np.isfinite(array.sum()):  # in most cases; the sum of large numbers may overflow
             return
-    parts = [array] if array.size <= _BLOCK**2 else (array[rows] for rows in blocks(len(array)))
-    if not all(np.isfinite(part).all() for part in parts):
+    if not all(np.isfinite(array[rows]).all() for rows in blocks(len(array))):
         raise ValueError(f"{name} must be finite; it {verb} NaN or infinity")
 
 
@@ -302,10 +301,8 @@ def softness(value: ArrayLike, m: int) -> Floats:
     array = dense("softness", value)
     if array.shape not in ((), (m,)):
         raise ValueError(f"softness must be a number or have shape ({m},); got {array.shape}")
-    array = np.array(np.broadcast_to(array, (m,)), dtype=np.float64)
-    if len(wrong := array[~(np.isfinite(array) & (array >= 0))]):
-        raise ValueError(f"softness must be finite and at least 0; got {wrong[0]}")
-    return array
+    each = np.broadcast_to(array, m)
+    return vector("softness", each, m, 0.0, "finite and at least 0", "example")
 
 
 def class_labels(y: ArrayLike, m: int) -> tuple[Array, Array]:
@@ -420,7 +417,7 @@ def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str =
 
 
 def positive_semidefinite(
-    gram: Array, offset: float, softness: Floats, *, exact: bool = True, name: str = "gram"
+    gram: Array, offset: float, softness: Floats, *, exact: bool, name: str = "gram"
 ) -> None:
     """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero."""
     m = len(gram)

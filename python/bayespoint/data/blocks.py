@@ -109,8 +109,7 @@ class _Summary:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Sample:
+class _Sample(NamedTuple):
     """Examples with random numbers: the smallest of all, and of each class."""
 
     inputs: Any
@@ -196,8 +195,7 @@ def read_blocks(
     return Table(classes, examples, scaler, totals, columns=known, seen=seen)
 
 
-@dataclass(frozen=True, eq=False)
-class ChoicesInBlocks:
+class ChoicesInBlocks(NamedTuple):
     """Choices out of sets of items, in blocks that were checked."""
 
     executor: Executor
@@ -487,8 +485,7 @@ def _examples(
     return coding.examples(features, rows.labels, rows.weight)
 
 
-@dataclass(frozen=True, eq=False)
-class _Coding:
+class _Coding(NamedTuple):
     """How features, labels and weights become examples."""
 
     scaler: Any

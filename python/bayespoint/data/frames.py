@@ -8,8 +8,7 @@ import math
 import numbers
 import zoneinfo
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +24,7 @@ _DURATIONS = (datetime.timedelta, np.timedelta64)
 _EXACT = 2.0**53  # from here on doubles are not all whole numbers
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(NamedTuple):
     """A table by its columns, as they were given."""
 
     names: list[str]

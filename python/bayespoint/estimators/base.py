@@ -20,6 +20,7 @@ from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Table
 from bayespoint.data.plan import Budget
 from bayespoint.engine.interior import advising
+from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.estimators.inputs import has_columns
 from bayespoint.posterior import Mixture, several
 from bayespoint.posterior import evidence as log_evidence
@@ -177,9 +178,8 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
             If a setting is out of range, or for a precomputed singular matrix, which is not kept.
         """
         rng = validation.generator(random_state)
-        return log_evidence.evidence(
-            self._first, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
-        )
+        settings = EvidenceSettings(tol, max_length)
+        return log_evidence.evidence(self._first, settings, n_jobs=self.n_jobs, rng=rng)
 
 
 def require_kernel_object(kernel: object, params: Mapping[str, Any]) -> None:

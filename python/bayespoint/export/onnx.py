@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from functools import reduce
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg, special
@@ -436,12 +436,8 @@ class _Value:
 
     def op(self, kind: str, *others: Any, output: str | None = None, **attributes: Any) -> _Value:
         """Add a node of this value and others; numbers and arrays become constants."""
-        graph, names = self.graph, [self.name]
-        for other in others:
-            is_value = isinstance(other, _Value)
-            names.append(other.name if is_value else f"c{len(graph.constants)}")
-            if not is_value:
-                graph.constant(np.asarray(other, order="C"), names[-1])
+        graph = self.graph
+        names = [self.name, *(graph.value(other).name for other in others)]
         output = output or f"t{len(graph.nodes)}"
         graph.nodes.append(graph.onnx.helper.make_node(kind, names, [output], **attributes))
         return _Value(graph, output)
@@ -484,14 +480,18 @@ class _Graph:
         self.label_type = 0
         self.input = _Value(self, "X")
 
-    def constant(self, array: Array, name: str) -> _Value:
-        """Add a constant."""
+    def value(self, content: _Value | Array | float) -> _Value:
+        """Return a value of the graph; a number or an array becomes a constant."""
+        if isinstance(content, _Value):
+            return content
+        array, name = np.asarray(content, order="C"), f"c{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return _Value(self, name)
 
     def decide(self, values: _Value, sign: _Value, classes: Array) -> None:
         """Add the outputs "label" and "decision"; `sign` (n, 1) decides between two classes."""
-        two, unknown = len(classes) == 2, cast(Any, False)
+        two = len(classes) == 2
+        unknown: Any = False
         if two:
             index = sign.op("Greater", 0.0).op("Cast", to=self.onnx.TensorProto.INT64)
             index = index.op("Squeeze", np.array([1]))
@@ -510,7 +510,7 @@ class _Graph:
         is_nan = values.op("ReduceMean", axes=[1], keepdims=0).op("IsNaN")
         index = is_nan.op("Where", np.array(len(classes)), index)
         classes = np.append(classes, np.array([unknown], dtype=classes.dtype))
-        self.constant(classes, "classes").op("Gather", index, axis=0, output="label")
+        self.value(classes).op("Gather", index, axis=0, output="label")
         self.label_type = self.constants[-1].data_type
         if two:
             values.op("Squeeze", np.array([1]), output="decision")

@@ -461,7 +461,7 @@ class CompositeKernel(CompoundKernel):
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Sum(CompositeKernel):
     """The sum of kernels, made by ``+``, whose feature vectors are concatenated.
 
@@ -497,7 +497,7 @@ class Sum(CompositeKernel):
         return " + ".join(map(repr, self.parts))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Product(CompositeKernel):
     """The product of kernels, made by ``*``, whose features are the products of their features.
 
@@ -526,7 +526,7 @@ class Product(CompositeKernel):
         return " * ".join(parts)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Scaled(CompoundKernel):
     """A positive multiple of a kernel, made by ``2.0 * kernel``.
 

@@ -26,7 +26,7 @@ _DENSE = 64  # values of a kernel for each pair, above which they are computed p
 PAIR, ALONE = -1.0, -2.0  # last columns of rows of a pair, and of an input alone
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Differences(CompoundKernel):
     r"""The covariance of differences :math:`f(a) - f(b)` of a function f with a kernel k.
 

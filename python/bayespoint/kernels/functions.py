@@ -49,7 +49,7 @@ def replace(kernel: Any, values: ByName) -> Any:
     return dataclasses.replace(kernel, **values)
 
 
-def checked_inputs(kernel: Any, X: Inputs, Y: Other = None) -> tuple[Inputs, Other]:
+def checked_inputs(kernel: Any, X: Inputs, Y: Other) -> tuple[Inputs, Other]:
     """Return inputs as a kernel's `with_pullback` takes them."""
     if not requires_vectors(kernel):
         return X, Y

@@ -20,7 +20,7 @@ from bayespoint.kernels.functions import (
 from bayespoint.kernels.protocol import Inputs, Other, Pulled, Slopes, added
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Normalized(CompoundKernel):
     """The kernel of `normalize`.
 

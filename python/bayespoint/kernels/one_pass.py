@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bayespoint import _core
 from bayespoint.base.validation import Floats, Singles
@@ -16,8 +15,7 @@ Predictor = _core.Predictor
 """The compiled predictions of some models."""
 
 
-@dataclass(frozen=True, eq=False)
-class Coefficients:
+class Coefficients(NamedTuple):
     """What the predictions of a model are made of, with its kernel as a sum."""
 
     parts: Summands

@@ -41,7 +41,7 @@ def _table(counts: Counts, name: str, inputs: Inputs, features: dict[Hashable, i
     return sparse.csr_matrix((values, columns, indptr), shape=(len(indptr) - 1, len(features)))
 
 
-def _inner(counts: Counts, X: Inputs, Y: Other = None) -> Floats:
+def _inner(counts: Counts, X: Inputs, Y: Other) -> Floats:
     """Return the inner products of the counts of features."""
     features: dict[Hashable, int] = {}
     left = _table(counts, "X", X, features)

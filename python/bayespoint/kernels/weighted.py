@@ -40,7 +40,7 @@ _SPREAD = 0.4
 tables 0.8 has the same log loss, and twice the differences between seeds."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Weighted(CompoundKernel):
     """A kernel of inputs whose features are multiplied by weights: ``k(w * x, w * x')``.
 

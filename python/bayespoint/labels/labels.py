@@ -55,8 +55,7 @@ class LeftOutValues(NamedTuple):
     error: Floats  # (n,) standard errors of the log odds of the examples' true classes
 
 
-@dataclass(frozen=True, eq=False)
-class Problems:
+class Problems(NamedTuple):
     """The labels of m examples as C problems of one value, whose evidences approximate theirs."""
 
     positive: Flags  # (C, m) labels of each problem

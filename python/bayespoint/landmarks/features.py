@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -135,8 +135,7 @@ class Features:
         return self.pullback(by_values, by_level + by_variance / len(self.psi))
 
 
-@dataclass(frozen=True, eq=False)
-class SumPlan:
+class SumPlan(NamedTuple):
     """What the features for a sum of kernels need, for all values of its parameters."""
 
     core: _core.SumPlan
@@ -196,8 +195,7 @@ class SumPlan:
         return Features.whitened(values[:n], values[n:], own, self.offset, pullback)
 
 
-@dataclass(frozen=True, eq=False)
-class Propagation:
+class Propagation(NamedTuple):
     """The normal approximations of C problems with the same m examples, and their evidence."""
 
     log_evidence: Floats  # (C,) nats

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -33,8 +33,7 @@ _DRAWS = 128  # draws by which distributions are compared
 _CHANGE = 5e-3  # change of the log determinant of the covariance, by dimension, at which to stop
 
 
-@dataclass(frozen=True, eq=False)
-class Normal:
+class Normal(NamedTuple):
     """A normal distribution of D dimensions that approximates a posterior."""
 
     mean: Floats  # (D,)

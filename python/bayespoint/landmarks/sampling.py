@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,8 +48,7 @@ def together(n_chains: int) -> int:
     return n_chains * -(-TOGETHER // n_chains)
 
 
-@dataclass(frozen=True, eq=False)
-class SoftDraws:
+class SoftDraws(NamedTuple):
     """What some steps of n balls found."""
 
     draws: Floats  # (n, n_steps, D) places after each step

@@ -29,12 +29,7 @@ from bayespoint.results.landmarks import LandmarkResult
 
 
 def evidence(
-    model: Model,
-    *,
-    tol: float,
-    max_length: float,
-    n_jobs: int | None,
-    rng: np.random.Generator,
+    model: Model, settings: EvidenceSettings, *, n_jobs: int | None, rng: np.random.Generator
 ) -> Evidence:
     """Return the log evidence as `BayesPointClassifier.evidence` says."""
     constant = model.labels.log_constant(model.label)
@@ -42,19 +37,17 @@ def evidence(
         found = billiard_evidence(
             model.problem("evidence"),
             model.labels.noise,
-            EvidenceSettings(tol, max_length),
+            settings,
             n_jobs=n_jobs,
             seed=rng,
         )
         return replace(found, value=found.value + constant)
-    validation.positive("max_length", max_length)  # of a billiard
-    tol = validation.positive("tol", tol)
-    found = model.draws.run.evidence(tol)
+    found = model.draws.run.evidence(settings.tol)
     if not found.converged:
         warn(
             f"the evidence has an estimated standard error of {found.error:.3g} nats from the "
-            f"draws of the fit; tol={tol:g} was asked for: raise n_draws, or lower the tol of "
-            "the classifier"
+            f"draws of the fit; tol={settings.tol:g} was asked for: raise n_draws, or lower the "
+            "tol of the classifier"
         )
     return replace(found, value=found.value + constant)
 

@@ -27,7 +27,7 @@ from bayespoint.results.result import as_html
 _AT_ONCE = 1000  # most points of a basis for which any prediction prepares the later ones
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Mixture(Savable):
     """The average of models with different hyperparameters, or one model.
 

@@ -33,7 +33,7 @@ _HARD = 1e-300  # variance in place of a softness of zero
 _CERTAIN = 40.0  # decision value of what is certain
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Model(Stored):
     """A model, one of the `models_` of a :class:`BayesPointClassifier`, without class weights."""
 

@@ -15,7 +15,7 @@ mean of this over the models is too large get predictions in doubles.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import joblib  # type: ignore[import-untyped]
 import numpy as np
@@ -37,8 +37,7 @@ _OF_LOG = 0.01  # tolerance, relative to that of a logarithm of a probability
 _SHARE = 0.5  # least share of these examples where singles must be accurate
 
 
-@dataclass(frozen=True, eq=False)
-class OnePass:
+class OnePass(NamedTuple):
     """The compiled predictions of some models, and their errors."""
 
     core: Predictor

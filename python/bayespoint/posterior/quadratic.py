@@ -12,7 +12,7 @@ more for each draw. Terms that nearly cancel make Q inaccurate where the softnes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -37,8 +37,7 @@ def saves_time(basis: Basis, draws: Draws, n: int) -> bool:
     return m <= _MOST and 2 * n * total >= m * (m + 2 * total)
 
 
-@dataclass(frozen=True, eq=False)
-class Quadratic:
+class Quadratic(NamedTuple):
     """The matrix Q of a model, and its error."""
 
     upper: Floats  # (m, m) upper triangle with the quadratic form of Q

@@ -26,7 +26,7 @@ _LIMITS = {"max_time": "max_time", "max_bounces": "max_bounces (a classifier's m
 """Limits that end a run early, as warnings name them."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class BilliardResult(Run):
     """The result of billiard trajectories in version space.
 

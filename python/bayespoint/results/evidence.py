@@ -22,7 +22,7 @@ class Estimate(NamedTuple):
     """The standard error of `value`."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Evidence(Result):
     """The log probability of the labels, with its standard error.
 

@@ -18,7 +18,7 @@ from bayespoint.results.result import LEAST_DRAWS, Rows, Run
 _ROUNDS = 200  # largest number of rounds of the bridge
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class LandmarkResult(Run):
     """Draws of functions in the span of landmarks, and their diagnostics.
 

@@ -10,7 +10,7 @@ from bayespoint.base.validation import Floats, Indices
 from bayespoint.results.result import Result, Rows
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class MaxMargin(Result):
     """The weight vector of the maximal margin.
 

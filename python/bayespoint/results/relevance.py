@@ -13,7 +13,7 @@ from bayespoint.results.result import Result, Rows, as_columns
 _INTERVAL, _FEWEST = (0.05, 0.95), 10  # quantiles of the interval, and fewest states for it
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class FeatureRelevance(Result):
     """The posterior of the weights of the features.
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -80,8 +80,7 @@ class Task:
         return replace(self, examples=self.examples.sample(n, self.budget.choice_seed))
 
 
-@dataclass(frozen=True, eq=False)
-class Setting:
+class Setting(NamedTuple):
     """Hyperparameters, with the features of the examples for their kernel."""
 
     features: Features
@@ -90,8 +89,7 @@ class Setting:
     relative: bool = False  # whether the softness follows the variance of f
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(NamedTuple):
     """The approximate evidence of a setting, with its derivatives."""
 
     value: float  # nats
@@ -150,8 +148,7 @@ def evidence(
     return Evaluation(value, by_kernel, by_softness, by_noise, left_out, propagation)
 
 
-@dataclass(frozen=True, eq=False)
-class Span:
+class Span(NamedTuple):
     """Landmarks for examples: functions in the span of their kernel values have features."""
 
     examples: Examples
