@@ -101,17 +101,16 @@ def _series(X: Any) -> list[Any]:
 
 def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
     """Return which columns `categorical_features` names; None leaves one to its type."""
-    if isinstance(features, str):
-        if features == "from_dtype":
-            return [None] * len(names)
-        raise _wrong(features)
-    if features is None:
-        return [False] * len(names)
-    wanted = np.asarray(features, dtype=object)
+    if isinstance(features, str) and features == "from_dtype":
+        return [None] * len(names)
+    wanted = np.asarray(() if features is None else features, dtype=object)
     if wanted.ndim != 1 or not all(
         isinstance(feature, (str, numbers.Integral, np.bool_)) for feature in wanted
     ):
-        raise _wrong(features)
+        raise ValueError(
+            'categorical_features must be "from_dtype", None, or an array of names, of numbers or '
+            f"of bools of columns; got {features!r}"
+        )
     if len(wanted) and all(isinstance(feature, (bool, np.bool_)) for feature in wanted):
         if len(wanted) != len(names):
             raise ValueError(
@@ -138,13 +137,6 @@ def require_none(features: Any) -> None:
             f"categorical_features must name columns of a dense table, which X is not; got "
             f"{features!r}"
         )
-
-
-def _wrong(features: object) -> ValueError:
-    return ValueError(
-        'categorical_features must be "from_dtype", None, or an array of names, of numbers or of '
-        f"bools of columns; got {features!r}"
-    )
 
 
 def _values_as(column: Any, known: Column) -> Values:

@@ -21,6 +21,7 @@ from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings, SampleSettings
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Evidence
+from bayespoint.results.result import with_fields
 
 LEAST_TIME = 1e-3  # seconds that a run has at least, also if its preparation took all of its time
 _MAX_SINGLES = 2000  # most examples of which singles are factorized in doubles by default
@@ -93,7 +94,7 @@ def _result(
     for name in ("arc_center", "impulse_center", "hits"):
         known[name] = run[name].reshape(problem.shape)
     center = "impulse_center" if settings.average == "impulse" else "arc_center"
-    return BilliardResult.from_run({**run, **known}, center)
+    return with_fields(BilliardResult, {**run, **known, "center": known[center]})
 
 
 def _inverse(problem: Problem, settings: SampleSettings) -> Inverse | None:

@@ -77,7 +77,7 @@ def read(
 
 
 def validate_data(
-    estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool, **kwargs: Any
+    estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = True, **kwargs: Any
 ) -> Any:
     """Call scikit-learn's function of this name, with errors that name the arguments."""
     has_labels = not isinstance(y, str)

@@ -23,7 +23,12 @@ from bayespoint.kernels.stationary import RBF, Matern
 Gram = Floats | NDArray[np.float32]
 """(m, m) kernel values of the examples, in C order."""
 
-_NAMED: dict[str, Kernel] = {"linear": Linear(), "rbf": RBF(), "poly": Polynomial()}
+_NAMED: dict[str, Any] = {
+    "linear": Linear(),
+    "rbf": RBF(),
+    "poly": Polynomial(),
+    "precomputed": "precomputed",
+}
 
 _OTHERS = {
     "matern": "write Matern(); a Matérn kernel is part of the default, kernel=None",
@@ -42,8 +47,6 @@ def resolve(kernel: Any) -> Callable[..., Any] | str:
     if isinstance(kernel, str):
         if kernel in _NAMED:
             return _NAMED[kernel]
-        if kernel == "precomputed":
-            return kernel
     elif callable(kernel) and not isinstance(kernel, type):
         if gaussian_process.is_gp(kernel):
             gaussian_process.refuse_invalid(kernel)
@@ -55,7 +58,7 @@ def resolve(kernel: Any) -> Callable[..., Any] | str:
         raise ValueError(  # noqa: TRY004 - as for other values
             f"kernel must be a kernel object; {name} is a class: write {name}()"
         )
-    names = ", ".join(map(repr, (*_NAMED, "precomputed")))
+    names = ", ".join(map(repr, _NAMED))
     hint = f": {_OTHERS[kernel]}" if isinstance(kernel, str) and kernel in _OTHERS else ""
     raise ValueError(
         f"kernel must be one of {names}, a kernel object or a callable k(X, Y); got {kernel!r}"

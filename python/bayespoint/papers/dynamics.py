@@ -17,7 +17,7 @@ from bayespoint.engine.sampling import checked_start
 from bayespoint.engine.settings import LIMITS, SampleOptions, optional, sample_settings
 from bayespoint.papers import compiled
 from bayespoint.results import BilliardResult
-from bayespoint.results.result import Result
+from bayespoint.results.result import Result, with_fields
 from bayespoint.version_space import VersionSpace
 
 __all__ = ["Chord", "Flight", "Flipper", "Scattered", "sample"]
@@ -234,7 +234,8 @@ def sample(
         start = checked_start(problem, options.start)
     found = compiled.fly(problem, flight, start=start, callback=callback)
     known = {"label": problem.label, "softness": problem.softness, "offset": problem.offset}
-    run = BilliardResult.from_run({**found, **known, "seed": seed, "state": None}, center)
+    known |= {"center": found[center], "seed": seed, "state": None}
+    run = with_fields(BilliardResult, {**found, **known})
     for message in run.convergence_messages(values["tol"], n_draws):
         warn(message)
     return Flight(run, found["escapes"], found["scatterings"], found["scatterer"])

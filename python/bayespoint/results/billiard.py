@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayespoint.base.validation import Floats, Indices
 from bayespoint.results import diagnostics
 from bayespoint.results.datatree import to_datatree
-from bayespoint.results.result import LEAST_DRAWS, Rows, Run, allowed_r_hat, with_fields
+from bayespoint.results.result import LEAST_DRAWS, Rows, Run, allowed_r_hat
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -104,11 +104,6 @@ class BilliardResult(Run):
     state: Mapping[str, Any] | None = None
     """The state from which ``continue_from`` of `bayespoint.SampleOptions` continues: some dozens
     of numbers for each example and trajectory. A classifier loaded from a file has none."""
-
-    @classmethod
-    def from_run(cls, run: Mapping[str, Any], center: str) -> BilliardResult:
-        """Return the result of the engine's run, with the center of this name."""
-        return with_fields(cls, {**run, "center": run[center]})
 
     def _watched(self, thinned: bool = False) -> Floats:
         step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS)) if thinned else 1
