@@ -72,7 +72,7 @@ def parquet(
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     groups = []
     for part in paths:
-        check_path("path", part)
+        check_path(part)
         with ParquetFile(part) as file:
             wanted = file.schema_arrow.names if columns is None else columns
             names = [wanted] if isinstance(wanted, str) else list(wanted)

@@ -70,7 +70,7 @@ class Savable(Stored):
         OSError
             If the file cannot be written.
         """
-        check_path("path", path)
+        check_path(path)
         try:
             check(self)
             with _reading:
@@ -124,7 +124,7 @@ def load(path: StrPath) -> Any:
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    check_path("path", path)
+    check_path(path)
     require_blas()
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -146,14 +146,14 @@ def load(path: StrPath) -> Any:
         ) from error
 
 
-def check_path(name: str, path: StrPath) -> None:
-    """Raise an error that names the argument if `path` is not a path."""
+def check_path(path: StrPath) -> None:
+    """Raise an error if `path` is not a path."""
     try:
         text = os.fsdecode(path)
     except TypeError:
-        raise TypeError(f"{name} must be a str or path-like; got {path!r}") from None
+        raise TypeError(f"path must be a str or path-like; got {path!r}") from None
     if "\0" in text:
-        raise ValueError(f"{name} must be a path without null characters; got {path!r}")
+        raise ValueError(f"path must be a path without null characters; got {path!r}")
 
 
 def trusted_types() -> list[str]:

@@ -264,7 +264,10 @@ def _of_objects(name: str, column: Any, zone: str) -> Values:
     if all(isinstance(entry, _DURATIONS) for entry in present):  # those of NumPy are Real, too
         return Values(name, "number", _days(np.array(entries, dtype="m8[us]")))
     if all(isinstance(entry, (numbers.Real, decimal.Decimal)) for entry in present):
-        return Values(name, "number", _reals(name, entries))
+        try:
+            return Values(name, "number", entries.astype(np.float64))
+        except OverflowError:  # of a whole number
+            raise ValueError(f"column {name!r} of X must hold numbers below 1.8e308") from None
     if all(isinstance(entry, _DATES) for entry in present):
         local, zone = _without_zones(name, entries, zone)
         return Values(name, "date", _days(np.array(local, dtype="M8[us]")), zone=zone)
@@ -298,14 +301,6 @@ def _zone_of(name: str) -> datetime.tzinfo | None:
     if name.startswith(("UTC+", "UTC-")):
         return datetime.datetime.strptime(name, "UTC%z").tzinfo
     return zoneinfo.ZoneInfo(name)
-
-
-def _reals(name: str, entries: Array) -> Floats:
-    """Return objects that are numbers, None where missing, as doubles."""
-    try:
-        return entries.astype(np.float64)
-    except OverflowError:  # of a whole number
-        raise ValueError(f"column {name!r} of X must hold numbers below 1.8e308") from None
 
 
 def _refuse_text(name: str, entries: Array) -> None:

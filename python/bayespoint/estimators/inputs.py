@@ -51,7 +51,7 @@ def read(
     parameter `categorical_features` names `categories`.
     """
     probe, vectors = copy(estimator), _are_vectors(kernel, X)  # the copy gets the attributes
-    tables &= vectors and not (sparse.issparse(X) or is_precomputed(kernel))
+    tables &= is_table(kernel, X)
     frame: Frame | None = None
     if not vectors:
         X, options = _objects(X), _OF_OBJECTS

@@ -101,14 +101,10 @@ class Features:
         return np.maximum(self.own - np.einsum("ij,ij->i", self.psi, self.psi), 0.0)
 
     @cached_property
-    def mean(self) -> Floats:
-        """(rank,) Mean of the features."""
-        return self.psi.mean(axis=0)
-
-    @cached_property
     def variance(self) -> float:
         """Variance over the examples of f, on average."""
-        return float(self.own.mean() - self.mean @ self.mean)
+        mean = self.psi.mean(axis=0)
+        return float(self.own.mean() - mean @ mean)
 
     def slopes(
         self, propagation: Propagation, share: float, by_level: Floats, by_variance: float
