@@ -42,11 +42,13 @@ def fit_models(
     if len(hypers) > 1 and not landmarks and _elsewhere():
         return _fit_elsewhere(hypers, fit, budget)
 
-    def model(hyper: Hyperparameters, budget: Budget, report: Report) -> Model:
-        return fit_model(hyper, fit, budget, report)
-
-    # Blocks of a fit with landmarks are in threads already.
-    return each(model, hypers, budget, report, 0 if landmarks else len(fit.examples))
+    return each(
+        lambda hyper, budget, report: fit_model(hyper, fit, budget, report),
+        hypers,
+        budget,
+        report,
+        0 if landmarks else len(fit.examples),  # blocks are in threads already
+    )
 
 
 def each(

@@ -133,7 +133,7 @@ def grid_moments(block, size=801, reach=6.0):
     w[ends, 1] += 1e-9
     # All weights are combinations of a place and a direction.
     paths = block.at_paths(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    logs = block.observed.log_likelihoods(paths, (np.zeros(len(w), dtype=int), w))[:, 0]
+    logs = block.observed.log_likelihoods(paths, (np.zeros(len(w), int), w))[:, 0]
     logs -= 0.5 * (w**2).sum(axis=1) + np.log(2) * ends
     p = special.softmax(logs)
     mean = p @ w

@@ -177,8 +177,9 @@ def test_contrasts_in_singles_are_near_those_in_doubles(name):
     single, double = make(KINDS[name], dtype=np.float32), BLOCKS[name]
     w = weights(double, 3)
     w[1:, w.shape[1] - double.n_shared :] *= 0.1
-    trials = np.array([0, 0]), np.array([[1.0, 0.5], [0.0, 1.0]])
+    trials = np.zeros(2, int), np.array([[1.0, 0.5], [0.0, 1.0]])
     assert single.at_paths(w)[0].dtype == np.float32
-    found = single.observed.log_likelihoods(single.at_paths(w), trials)
-    exact = double.observed.log_likelihoods(double.at_paths(w), trials)
+    found, exact = (
+        block.observed.log_likelihoods(block.at_paths(w), trials) for block in (single, double)
+    )
     np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-3)
