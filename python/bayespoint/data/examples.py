@@ -32,9 +32,9 @@ class Examples:
     label: Indices  # (n,) indices of the classes
     precision: Floats  # (n,) weights of mean 1: the noise has the variance softness / precision
     gram: Floats | None = None  # (n, n) kernel values, if they are known already
-    parts: Sequence[Any] | None = field(default=None, repr=False)
+    parts: Sequence[Any] | None = None
     """What stands for the `Examples` of each block; None if all are in memory."""
-    executor: Executor = field(default_factory=lambda: Threads(1), repr=False)
+    executor: Executor = field(default_factory=lambda: Threads(1))
     """Works on the blocks where they lie."""
     total: int = 0  # number of all examples, if they lie in blocks
     memory: float = 0.0  # bytes that the features of blocks may take where they lie

@@ -270,14 +270,8 @@ class Labels(Stored):
 
     def observations(self, label: Indices) -> Observed:
         """Return the law of observed labels."""
-        none = np.empty(0)
-        noisy = any(self.label_noise)
-        return Observed(
-            self.law.name,
-            self.n_contrasts,
-            self.floors[label] if noisy else none,
-            self.spans[label] if noisy else none,
-        )
+        noisy = label if any(self.label_noise) else label[:0]
+        return Observed(self.law.name, self.n_contrasts, self.floors[noisy], self.spans[noisy])
 
     def points(self, inputs: Any, label: Indices) -> Any:
         """Return the inputs of all latent values, those of an observation after one another."""

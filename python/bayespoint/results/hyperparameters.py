@@ -34,14 +34,14 @@ class Search(Result):
     names: tuple[str, ...]
     """Names of the columns of `tried`: the kernel's parameters searched, "softness",
     "label_noise_negative", "label_noise_positive", "n_examples", "log_evidence"."""
-    tried: Floats = field(repr=False)
+    tried: Floats
     """(n_tried, n_columns) The settings tried, in order."""
     seed: int = 0
     """Seed of the choice of examples."""
     at_bounds: tuple[str, ...] = ()
     """Names of the parameters that ended at a bound of the search. At the smallest softness the
     labels seem free of noise: a smaller one may be more accurate, and takes longer."""
-    r_hat: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    r_hat: Floats = field(default_factory=lambda: np.empty(0))
     """(n_parameters,) Split R-hat of the logarithms of the parameters searched, in the order of
     `names`, over the chains from which the settings were drawn; empty for the most probable one."""
     seed_error: float = math.nan
