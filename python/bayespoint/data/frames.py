@@ -221,11 +221,9 @@ def _is_categorical(column: Any) -> bool:
 
 def _doubles(column: Any) -> Floats:
     """Return numbers as doubles, missing ones as NaN."""
-    if hasattr(column, "to_numpy") and hasattr(column, "isna"):
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=math.nan))
-    if hasattr(column, "to_numpy"):  # polars
-        return np.asarray(column.cast(float).to_numpy(), dtype=np.float64)
-    return np.asarray(column, dtype=np.float64)
+    if hasattr(column, "isna"):
+        return column.to_numpy(dtype=np.float64, na_value=math.nan)
+    return np.asarray(column.cast(float) if hasattr(column, "cast") else column, dtype=np.float64)
 
 
 def _days(entries: Array) -> Floats:

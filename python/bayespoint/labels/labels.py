@@ -382,10 +382,8 @@ class Labels(Stored):
 
     def first_weights(self, r: int, label: Indices) -> Floats:
         """Return weights to start from: functions that are 0, and thresholds that rise."""
-        weights = np.zeros(self.dimension(r))
         rising = self.quantiles(label) + 0.01 * np.arange(self.n_shared)
-        weights[len(weights) - self.n_shared :] = rising
-        return weights
+        return np.append(np.zeros(self.dimension(r) - self.n_shared), rising)
 
     # --- predictions ------------------------------------------------------------------------------
 
