@@ -32,24 +32,19 @@ def evidence(
     model: Model, settings: EvidenceSettings, *, n_jobs: int | None, rng: np.random.Generator
 ) -> Evidence:
     """Return the log evidence as `BayesPointClassifier.evidence` says."""
-    constant = model.labels.log_constant(model.label)
-    if not isinstance(model.draws.run, LandmarkResult):
-        found = billiard_evidence(
-            model.problem("evidence"),
-            model.labels.noise,
-            settings,
-            n_jobs=n_jobs,
-            seed=rng,
-        )
-        return replace(found, value=found.value + constant)
-    found = model.draws.run.evidence(settings.tol)
-    if not found.converged:
-        warn(
-            f"the evidence has an estimated standard error of {found.error:.3g} nats from the "
-            f"draws of the fit; tol={settings.tol:g} was asked for: raise n_draws, or lower the "
-            "tol of the classifier"
-        )
-    return replace(found, value=found.value + constant)
+    run = model.draws.run
+    if isinstance(run, LandmarkResult):
+        found = run.evidence(settings.tol)
+        if not found.converged:
+            warn(
+                f"the evidence has an estimated standard error of {found.error:.3g} nats from the "
+                f"draws of the fit; tol={settings.tol:g} was asked for: raise n_draws, or lower "
+                "the tol of the classifier"
+            )
+    else:
+        problem, noise = model.problem("evidence"), model.labels.noise
+        found = billiard_evidence(problem, noise, settings, n_jobs=n_jobs, seed=rng)
+    return replace(found, value=found.value + model.labels.log_constant(model.label))
 
 
 def log_labeling_probability(
