@@ -123,7 +123,6 @@ class VersionSpace:
             walls.require(m)
         soft = validation.softness(softness, m)
         constant = validation.real("offset", offset, low=0.0)
-        validation.positive_diagonal(matrix, constant, soft)
         validation.positive_semidefinite(matrix, constant, soft, exact=exact)
         n = len(self.classes) if len(self.classes) > 2 else 1
         self.problem = Problem(matrix, labels, soft, constant, n_functions=n, walls=walls)

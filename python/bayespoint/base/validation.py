@@ -419,7 +419,11 @@ def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str =
 def positive_semidefinite(
     gram: Array, offset: float, softness: Floats, *, exact: bool, name: str = "gram"
 ) -> None:
-    """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero."""
+    """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero.
+
+    Its diagonal is checked first.
+    """
+    positive_diagonal(gram, offset, softness, name=name)
     m = len(gram)
     scale = 1.0 / np.sqrt(gram.diagonal() + offset + softness)
     jitter = _JITTER if exact else _JITTER_LOW

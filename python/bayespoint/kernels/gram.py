@@ -103,7 +103,6 @@ def training_gram(
             validation.positive_diagonal(value, offset, softness, name=name)
             return value, True
     gram, exact = validation.gram_matrix(value, name=name)
-    validation.positive_diagonal(gram, offset, softness, name=name)
     validation.positive_semidefinite(gram, offset, softness, exact=exact, name=name)
     return gram, not np.may_share_memory(gram, value)
 

@@ -208,7 +208,7 @@ class Basis(Stored):
                 "gram must hold the (n_samples, n_samples) kernel values between the points "
                 "with kernel='precomputed'; got None"
             )
-        between, _ = validation.gram_matrix(gram, name="gram")
+        between, _ = validation.gram_matrix(gram)
         if between.shape != (n, n):
             raise ValueError(f"gram must have shape ({n}, {n}); got {between.shape}")
         return between

@@ -94,7 +94,6 @@ def parameter_space(
     m = len(kernel)
     diagonal = validation.softness(softness, m)
     offset = validation.real("offset", offset, low=0.0)
-    validation.positive_diagonal(kernel, offset, diagonal)
     validation.positive_semidefinite(kernel, offset, diagonal, exact=exact)
     matrix = kernel + offset
     matrix.flat[:: m + 1] += diagonal
