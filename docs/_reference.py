@@ -30,6 +30,7 @@ PASSED_ON = (
     "one_draw",
     "over",
     "planes_",
+    "points",
     "problem",
     "problem_again",
     "require",

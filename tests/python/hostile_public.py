@@ -39,12 +39,12 @@ OF_THE_PACKAGE = {
     *(
         f"posterior.Model.{name}"
         for name in (
-            "center_values",
             "functions",
             "log_draws",
             "log_labels",
             "log_proba",
             "one_draw",
+            "points",
             "problem",
             "problem_again",
             "signs",

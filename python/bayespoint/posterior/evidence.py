@@ -16,7 +16,6 @@ from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
-from bayespoint.data.inputs import scaled
 from bayespoint.engine import InfeasibleError
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels.products import count, joined
@@ -104,7 +103,7 @@ def _by_evidence(
             "log_labeling_probability needs a kernel that can be evaluated; got "
             "kernel='precomputed'"
         )
-    points = scaled(hyper.transform, basis.inputs(X))
+    points = model.points(X)
     softness = np.concatenate([basis.softness, np.full(len(index), hyper.softness)])
     label = np.concatenate([model.label, index])
     gram = kernels.evaluate(hyper.kernel, joined(basis.points, points))

@@ -59,7 +59,7 @@ class Model(Stored):
         """Raise an error if the parts cannot predict, or are of other classes or points."""
         m, points = len(self.basis), self.basis.points
         row = np.zeros((1, m)) if points is None else points[:1]  # of the shape of inputs
-        k_star = self.basis.kernel_values(self._points(row))
+        k_star = self.basis.kernel_values(self.points(row))
         center, votes = self.draws.center_values(k_star), self.votes(row)
         self.draws.lengths.points()
         if "factor" in vars(self.basis):
@@ -107,7 +107,7 @@ class Model(Stored):
         k(x, x) is unknown, `strict` takes its mean over the examples, with a UserWarning. Otherwise
         points are taken to be in the span of the examples, where the variance is the softness.
         """
-        points, draws, law = self._points(X), self.draws, self.labels.predicts
+        points, draws, law = self.points(X), self.draws, self.labels.predicts
         own = self._prior_variance(points, diag, strict=strict)
         form = None
         if law.by_moments and not mixture and saves_time(self.basis, draws, count(points)):
@@ -158,7 +158,7 @@ class Model(Stored):
         ndarray of shape (2, n_samples)
             Means and variances.
         """
-        points, draws = self._points(X), self.draws
+        points, draws = self.points(X), self.draws
         found = np.empty((2, count(points)))
         for rows, k_star, variance in self._given(points):
             found[0, rows] = draws.center_values(k_star)[0]
@@ -180,7 +180,7 @@ class Model(Stored):
             found = self._by_blocks(X, lambda k: self.draws.values(k, draw)[..., 0].T)
             return np.copysign(_CERTAIN, found) if self.draws.n_shared else found
         blocks = []
-        for _, k_star, variance in self._given(self._points(X), diag, strict=False):
+        for _, k_star, variance in self._given(self.points(X), diag, strict=False):
             f = self.draws.values(k_star, draw)
             blocks.append(law.decision_values(f, lengths.mean * f[..., 0], variance, lengths))
         return self.labels.weighted(np.concatenate(blocks), class_weight)
@@ -191,7 +191,7 @@ class Model(Stored):
         self, X: Any, gram: ArrayLike | None, *, noise: bool, rng: np.random.Generator
     ) -> Floats:
         """Return values of latent functions as `BayesPointClassifier.sample_functions` says."""
-        points, basis = self._points(X), self.basis
+        points, basis = self.points(X), self.basis
         covariance = basis.between(points, gram) + basis.offset
         rank, n, draws = basis.factor.rank, count(points), self.draws.coefficients
         covariance.flat[:: n + 1] += self.hyper.softness if noise else 0.0
@@ -220,7 +220,7 @@ class Model(Stored):
     def log_labels(self, X: Any, index: Indices) -> Floats:
         """Return the (n_draws,) log probabilities of all labels given each draw over landmarks."""
         law, total = self.labels, np.zeros(len(self.draws))
-        for rows, k_star, variance in self._given(self._points(X)):
+        for rows, k_star, variance in self._given(self.points(X)):
             values = self.draws.values(k_star) / np.sqrt(variance)[:, None]
             logs = law.observed(law.predicts.log_given(values))
             own = np.take_along_axis(logs, index[rows, None, None], axis=2)
@@ -234,7 +234,7 @@ class Model(Stored):
         variance, the same number of standard deviations at all points.
         """
         law, total, softness = self.labels, len(self.draws), self.hyper.softness
-        points, lengths = self._points(X), self.draws.lengths.quantiles(total)
+        points, lengths = self.points(X), self.draws.lengths.quantiles(total)
         error = np.random.default_rng(0).standard_normal((law.n_functions, 1, total))
         found = np.empty((count(points), total, law.n_classes))
         for rows, k_star, variance in self._given(points, diag):
@@ -313,7 +313,8 @@ class Model(Stored):
         gram, _ = kernels.training_gram(self.basis.kernel, inputs, offset, softness)
         return self.labels.problem(gram, self.label, softness, offset, inverse)
 
-    def _points(self, X: Any) -> Any:
+    def points(self, X: Any) -> Any:
+        """Return inputs as the kernel gets them."""
         return scaled(self.hyper.transform, self.basis.inputs(X))
 
     def _blocks(self, points: Any) -> Any:
@@ -329,7 +330,7 @@ class Model(Stored):
 
     def _by_blocks(self, X: Any, of: Callable[[Floats], Floats]) -> Floats:
         """Return the (n, n_rows) values of a function of the kernel values."""
-        return np.concatenate([of(k_star) for _, k_star in self._blocks(self._points(X))])
+        return np.concatenate([of(k_star) for _, k_star in self._blocks(self.points(X))])
 
     def _prior_variance(self, points: Any, diag: ArrayLike | None, *, strict: bool) -> Any:
         extra = self.basis.offset + self.hyper.softness

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from bayespoint.base import validation
 from bayespoint.base.validation import Array, Flags, Floats, Indices
 from bayespoint.data.examples import Examples
-from bayespoint.data.inputs import NO_WEIGHT, scaled
+from bayespoint.data.inputs import NO_WEIGHT
 from bayespoint.kernels.products import count, in_rows
 from bayespoint.posterior.calibration import LeftOut, warn_of
 from bayespoint.posterior.mixture import Mixture, observed
@@ -77,7 +77,7 @@ def leave_one_out(
         )
     examples = Examples(points, index, precision)
     left = [
-        model.without_each(replace(examples, inputs=scaled(model.hyper.transform, points)))
+        model.without_each(replace(examples, inputs=model.points(points)))
         for model in mixture.models
     ]
     return _alone(mixture, left)

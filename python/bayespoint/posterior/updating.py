@@ -27,7 +27,6 @@ from scipy import linalg
 from bayespoint.base.linalg import threads_for
 from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.base.warnings import Report
-from bayespoint.data.inputs import scaled
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.products import count, joined
 from bayespoint.labels import Labels
@@ -50,7 +49,7 @@ def updated(
 
     Where too few draws agree with their labels, a billiard over all examples makes new ones.
     """
-    new = scaled(model.hyper.transform, model.basis.inputs(X))
+    new = model.points(X)
     with threads_for(len(model.basis) + count(new)):
         found = _extended(model, new, index)
     if found is not None:
