@@ -175,7 +175,8 @@ class Model(Stored):
         self, X: Any, diag: ArrayLike | None, rng: np.random.Generator, class_weight: Floats | None
     ) -> Floats:
         """Return the values of a draw chosen at random, as `Mixture.gibbs` says."""
-        draw, lengths, law = self.draws.drawn(rng)[None], self.draws.lengths, self.labels.predicts
+        whole, lengths, law = self.draws.whole, self.draws.lengths, self.labels.predicts
+        draw = whole[rng.integers(len(whole)), None]
         if class_weight is None:  # the function decides by itself, without its variance
             found = self._by_blocks(X, lambda k: self.draws.values(k, draw)[..., 0].T)
             return np.copysign(_CERTAIN, found) if self.draws.n_shared else found

@@ -101,8 +101,3 @@ class Draws(Stored):
         if self.n_shared:
             f = f - self.thresholds(self.run.center)[:, None]
         return scale * f
-
-    def drawn(self, rng: np.random.Generator) -> Floats:
-        """Return the dual coefficients of a draw chosen at random, with those of thresholds."""
-        draws = self.whole
-        return draws[int(rng.integers(len(draws)))]
