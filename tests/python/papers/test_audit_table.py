@@ -76,7 +76,7 @@ def check(name):
 
 
 def test_all_rows_of_the_audit_are_there():
-    identifiers = [row[0] for row in rows("papers.md", 5)]
+    identifiers = [name for row in rows("papers.md", 5) for name in row[0].split(", ")]
     assert identifiers == [f"{part}{k + 1}" for part, n in COUNTS.items() for k in range(n)]
 
 
@@ -84,7 +84,7 @@ def test_all_rows_of_the_audit_are_there():
 def test_everything_that_a_row_names_exists(row):
     _, _, where, run, verdict = row
     assert names(where)
-    assert names(run)
+    assert names(run) or not run
     for name in names(where) + names(run):
         check(name)
     assert re.match(r"faithful($|; )|differs: .", verdict)
