@@ -42,6 +42,8 @@ PROBLEMS = {
 SPACES = {"polygon": 3, "teacher": 20}
 """Dimensions."""
 LONG, QUICK_LONG = 0.0004, 0.02
+BIASED = 0.001
+"""Level of the test for a bias."""
 
 
 @functools.lru_cache(maxsize=32)
@@ -91,7 +93,11 @@ def _deviation(
 
 
 def _report(rows: Rows, settings: Settings) -> Report:
-    tables, claims = [], []
+    tables = []
+    rates: dict[str, bool] = {}
+    slower: dict[str, bool] = {}
+    unbiased: dict[str, bool] = {}
+    biased: dict[str, bool | None] = {}
     most = rows["asked"].max()
     for problem, title in PROBLEMS.items():
         lines = []
@@ -110,13 +116,8 @@ def _report(rows: Rows, settings: Settings) -> Report:
             )
         )
         rate = _exponent(rows.where(problem=problem, dynamics="geodesic"))
-        slower = all(float(line[-1]) > float(line[0]) for line in lines)
-        claims += [
-            _TEXT.claim(
-                "rate", rate.above(-0.5) is not True, general=True, problem=problem, exponent=rate
-            ),
-            _TEXT.claim("hoeffding", slower, problem=problem),
-        ]
+        rates[f"{problem} {rate}"] = rate.above(-0.5) is not True
+        slower[problem] = all(float(line[-1]) > float(line[0]) for line in lines)
     lines = []
     for problem in PROBLEMS:
         for dynamics, (label, _) in DYNAMICS.items():
@@ -124,25 +125,23 @@ def _report(rows: Rows, settings: Settings) -> Report:
             products, squares = chosen["product"], chosen["angle"] ** 2
             mean = chosen.mean("product").value
             p = _bias_p_value(products)
-            biased = dynamics in ("chord", "flipper")
+            name = f"{problem}, {label}"
+            if dynamics in ("chord", "flipper"):
+                biased[name] = (p < BIASED) or None
+            else:
+                unbiased[name] = p >= BIASED
             lines.append(
                 [problem, label, f"{np.sqrt(squares.mean()):.4f}",
                  f"{np.sqrt(max(0.0, mean)):.4f}", f"{mean / squares.mean():.2f}",
-                 f"{(products > 0).sum()} of {len(products)}", f"{p:.2g}"]
+                 f"{(products > 0).sum()}", f"{p:.2g}"]
             )  # fmt: skip
-            claims.append(
-                _TEXT.claim(
-                    "bias",
-                    ((p < 0.001) or None) if biased else p >= 0.001,
-                    general=not biased,
-                    problem=problem,
-                    label=label,
-                    verdict="biased" if biased else "not visibly biased",
-                    most=most,
-                    p=p,
-                )
-            )
-    tables.append(_TEXT.table("biases", lines, most=most))
+    tables.append(_TEXT.table("biases", lines, most=most, splits=settings.splits))
+    claims = [
+        *_TEXT.claims("rate", rates, general=True),
+        *_TEXT.claims("hoeffding", slower),
+        *_TEXT.claims("unbiased", unbiased, general=True, most=most, level=BIASED),
+        *_TEXT.claims("biased", biased, most=most, level=BIASED),
+    ]
     remarks = [
         _TEXT.fill("draws", reference_error=rows["reference_error"].max()),
         _TEXT.fill("twice"),

@@ -158,6 +158,23 @@ class Text:
         verdict = None if holds is None else bool(holds)
         return Claim(self.fill(key, **values), verdict, general)
 
+    def claims(
+        self,
+        key: str,
+        verdicts: Mapping[str, bool | np.bool_ | None],
+        *,
+        general: bool = False,
+        **values: Any,
+    ) -> list[Claim]:
+        """Return one claim for each verdict, with those that it is of at the place `names`."""
+        names: dict[bool | None, list[str]] = {}
+        for name, holds in verdicts.items():
+            names.setdefault(None if holds is None else bool(holds), []).append(name)
+        return [
+            self.claim(key, holds, general=general, names="; ".join(those), **values)
+            for holds, those in names.items()
+        ]
+
     def unless(self, key: str, exceptions: Sequence[str], words: str, **values: Any) -> Claim:
         """Return a general claim but for exceptions, which end its sentence after `words`."""
         ending = f"{words}{', '.join(exceptions)}" if exceptions else ""

@@ -17,7 +17,7 @@ Row: TypeAlias = dict[str, Any]
 class Mean(NamedTuple):
     """A mean and its standard error, NaN for a single value.
 
-    Its format is that of both numbers, with two digits by default.
+    Its format is that of both numbers, with two digits by default; without an error that is 0.
     """
 
     value: float
@@ -38,7 +38,7 @@ class Mean(NamedTuple):
 
     def __format__(self, spec: str) -> str:
         value, error = (format(number, spec or ".2f") for number in self)
-        return f"{value} ± {error}" if self.error == self.error else value
+        return f"{value} ± {error}" if self.error > 0 else value
 
     def __str__(self) -> str:
         return format(self)
