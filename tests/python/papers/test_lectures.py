@@ -60,15 +60,17 @@ def test_margins(perceptrons):
 def test_mistakes(perceptrons, name):
     rows, settings = perceptrons
     report = EXPERIMENTS["perceptron-mistakes"].report
-    first, second = (3 * list(lectures.UPDATES).index(name) + k for k in (0, 1))
-    assert all(claim.holds for claim in report(rows, settings).claims)
-    many = changed(rows, **{f"mistakes {name}": 10**9})
-    assert [k for k, claim in enumerate(report(many, settings).claims) if not claim.holds] == [
-        first
-    ]
-    for key, value in ((f"length {name}", 1.1), (f"progress {name}", 0.9)):
-        wrong = report(changed(rows, **{key: value}), settings)
-        assert [k for k, claim in enumerate(wrong.claims) if not claim.holds] == [second]
+    assert [claim.holds for claim in report(rows, settings).claims] == [True] * 3
+    for key, value, text in (
+        ("mistakes", 10**9, "no perceptron made more mistakes than the bound allows"),
+        ("length", 1.1, "after k updates"),
+        ("progress", 0.9, "after k updates"),
+    ):
+        wrong = report(changed(rows, **{f"{key} {name}": value}), settings)
+        (claim,) = [claim for claim in wrong.claims if not claim.holds]
+        assert text in claim.text
+        assert f": {lectures.UPDATES[name]} (" in claim.text
+        assert len(wrong.claims) == 4
 
 
 def test_boundary(perceptrons):

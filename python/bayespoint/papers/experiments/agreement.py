@@ -160,19 +160,17 @@ def _report(rows: Rows, settings: Settings) -> Report:
                           f"{excess:.3f}"])  # fmt: skip
         for pair in powers:
             powers[pair].append(power(high, [_share(cells[at], pair) for at in high]))
-    claims = []
+    falls, fast = {}, {}
     for pair, slopes in powers.items():
-        known, title = ", ".join(map(str, slopes)), PAIRS[pair][0]
-        claims += [
-            _TEXT.claim(
-                "falls", every(slope.below() for slope in slopes),
-                pair=title, high=HIGH, powers=known,
-            ),
-            _TEXT.claim("fast", every(slope.below(-0.5) for slope in slopes), pair=title),
-        ]  # fmt: skip
-    claims.append(
-        _TEXT.claim("errors", most.below(MOST), high=HIGH, excess=f"{most:.3f}", most=MOST)
-    )
+        title = PAIRS[pair][0]
+        known = f"{title} {', '.join(map(str, slopes))}"
+        falls[known] = every(slope.below() for slope in slopes)
+        fast[title] = every(slope.below(-0.5) for slope in slopes)
+    claims = [
+        *_TEXT.claims("falls", falls, high=HIGH),
+        *_TEXT.claims("fast", fast),
+        _TEXT.claim("errors", most.below(MOST), high=HIGH, excess=f"{most:.3f}", most=MOST),
+    ]
     table = _TEXT.table("shares", lines, splits=settings.splits)
     return Report([table], claims, [_TEXT.fill("metric"), _TEXT.fill("noise")])
 

@@ -85,7 +85,8 @@ def _limit(rows: Rows, settings: Settings) -> float:
 
 
 def _against_theory(rows: Rows, settings: Settings) -> Report:
-    claims, limit, cells = [], _limit(rows, settings), rows.by("alpha")
+    agree: dict[str, bool] = {}
+    limit, cells = _limit(rows, settings), rows.by("alpha")
     lines = {alpha: [f"{alpha:g}"] for alpha in cells}
     for rule, (title, curve, *_) in RULES.items():
         off = []
@@ -96,11 +97,11 @@ def _against_theory(rows: Rows, settings: Settings) -> Report:
                 off.append(f"{alpha:g} (t = {t:.1f})")
             lines[alpha] += [f"{theory:.4f}", f"{mean:.4f} ({t:+.1f})"]
         if rule != "adaline":
-            known = {"title": title, "limit": limit}
-            claims.append(_FIGURE_11.unless("consistent", off, "; not at ", **known))
+            agree[f"{title}, not at {', '.join(off)}" if off else title] = not off
     titles = " | ".join(f"{title}, theory | {title}" for title, *_ in RULES.values())
     size = {"dimension": DIMENSION, "splits": settings.splits}
     table = _FIGURE_11.table("errors", lines.values(), rules=titles, **size)
+    claims = _FIGURE_11.claims("consistent", agree, general=True, limit=limit)
     return Report([table], claims, [_FIGURE_11.fill("finite")])
 
 
@@ -117,7 +118,7 @@ def _against_margin(rows: Rows, settings: Settings) -> Report:
             below.append(f"{alpha:g}")
         theory = [float(RULES[rule][1](alpha)) for rule in ("bayes", "max_margin")]
         lines.append([f"{alpha:g}", f"{difference:.4f}", f"{theory[1] - theory[0]:.4f}",
-                      f"{lost} of {len(of_alpha)}"])  # fmt: skip
+                      f"{lost}"])  # fmt: skip
     table = _FIGURE_12.table("runs", lines, dimension=DIMENSION, splits=settings.splits)
     total = len(rows)
     claims = [

@@ -307,7 +307,10 @@ def _excess(rows: Rows, name: str) -> Any:
 
 def _mistakes_report(rows: Rows, settings: Settings) -> Report:
     n = len(rows)
-    lines, claims = [], []
+    lines = []
+    kept: dict[str, bool] = {}
+    grown: dict[str, bool] = {}
+    rose: dict[str, bool] = {}
     for name, title in UPDATES.items():
         mistakes, bound, own = (rows[f"{key} {name}"] for key in ("mistakes", "bound", "own bound"))
         share = mistakes / bound
@@ -318,31 +321,23 @@ def _mistakes_report(rows: Rows, settings: Settings) -> Report:
         broken = (mistakes > bound * (1 + 1e-9)).sum()
         length, progress = rows[f"length {name}"].max(), rows[f"progress {name}"].min()
         raised = rows[f"raised {name}"].min()
-        equations = ("Eq. 14", "Eq. 12") if name == "R2" else ("like Eq. 14", "like Eq. 12")
-        claims += [
-            _MISTAKES.claim(
-                "bound", broken == 0, title=title, broken=broken, n=n, used=100 * share.max()
-            ),
-            _MISTAKES.claim(
-                "updates",
-                length <= 1 + 1e-9 and progress >= 1 - 1e-6,
-                title=title,
-                first=equations[0],
-                length=length,
-                second=equations[1],
-                progress=progress,
-            ),
-            _MISTAKES.claim("eq-8", abs(raised - 1) < 1e-6, title=title, raised=raised),
-        ]
+        kept[f"{title} ({broken} of {n} did)"] = broken == 0
+        holds = length <= 1 + 1e-9 and progress >= 1 - 1e-6
+        grown[f"{title} (at most {length:.3f} and at least {progress:.3f} of it)"] = holds
+        rose[f"{title} (at least {raised:.3f} of it)"] = abs(raised - 1) < 1e-6
+    claims = [
+        *_MISTAKES.claims("bound", kept),
+        *_MISTAKES.claims("updates", grown),
+        *_MISTAKES.claims("eq-8", rose),
+    ]
     table = _MISTAKES.table("mistakes", lines, n=n)
     radius, difference = rows["radius"], rows["mistakes R"] - rows["mistakes R2"]
     texts = [
-        f"for {name} the update with yR made fewer mistakes in {(difference[of] < 0).sum()} of "
-        f"{of.sum()} problems and more in {(difference[of] > 0).sum()}"
+        f"in {(difference[of] < 0).sum()} and {(difference[of] > 0).sum()} of {of.sum()} with {name}"
         for name, of in (("R < 1", radius < 1), ("R from 1 to 5", (radius >= 1) & (radius < 5)),
                          ("R ≥ 5", radius >= 5))
     ]  # fmt: skip
-    return Report([table], claims, [_MISTAKES.fill("scale", texts="; ".join(texts))])
+    return Report([table], claims, [_MISTAKES.fill("scale", texts=", ".join(texts))])
 
 
 def _draw_mistakes(rows: Rows, settings: Settings, figure: Any) -> None:
@@ -370,10 +365,10 @@ def _plane_report(rows: Rows, settings: Settings) -> Report:
     lines, claims = [], []
     for claim, key, text in (
         ("eq-3", "off d_O",
-         "d_O = -b/‖w‖ (Eq. 3) from the distance of the origin by least squares"),
+         "d_O = -b/‖w‖ (Eq. 3)"),
         ("eq-5", "off margin",
-         "γ_G = y(<w, x> + b)/‖w‖ (Eq. 5) from the smallest distance by least squares"),
-        ("eq-2", "off Eq. 2", "x from its part orthogonal to w plus (yγ_G + d_O) w/‖w‖ (Eq. 2)"),
+         "γ_G = y(<w, x> + b)/‖w‖ (Eq. 5)"),
+        ("eq-2", "off Eq. 2", "x = its part orthogonal to w + (yγ_G + d_O) w/‖w‖ (Eq. 2)"),
     ):  # fmt: skip
         worst = (rows[key] / rows["radius"]).max()
         lines.append([text, f"{worst:.1e}"])

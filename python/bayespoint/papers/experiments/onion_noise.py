@@ -30,9 +30,9 @@ RATE = 0.01
 WAYS = {
     "noise": ("label noise", "#0072B2", "o"),
     "chosen": ("layer by leaving out", "#D55E00", "s"),
-    "chosen own": ("the same, with its own noise", "#E69F00", "v"),
+    "chosen own": ("that layer, own noise", "#E69F00", "v"),
     "best": ("best layer on the test", "#CC79A7", "D"),
-    "best own": ("best layer, with its own noise", "#009E73", "^"),
+    "best own": ("best layer, own noise", "#009E73", "^"),
 }
 ERRORS = ("noise", "chosen", "best")
 
@@ -102,13 +102,10 @@ def _report(rows: Rows, settings: Settings) -> Report:
         medians = [f"{np.median(of_set[key]):.3g}" for key in ("rate", "layer")]
         lines.append([name, *losses, *errors, *medians])
     gains = {way: mean_of(rows[way] - rows["noise"]) for way in WAYS if way != "noise"}
-    claims = [
-        _TEXT.claim("loss", gain.above(0, 2), layer=WAYS[way][0], gain=f"{gain:.3f}")
-        for way, gain in gains.items()
-    ]
-    for way in ERRORS[1:]:
-        lead = mean_of(100 * (rows["error noise"] - rows[f"error {way}"]))
-        claims.append(_TEXT.claim("errors", lead.above(0, 2), layer=WAYS[way][0], lead=lead))
+    leads = {way: mean_of(100 * (rows["error noise"] - rows[f"error {way}"])) for way in ERRORS[1:]}
+    smaller = {f"{WAYS[way][0]} (by {gain:.3f})": gain.above(0, 2) for way, gain in gains.items()}
+    fewer = {f"{WAYS[way][0]} (by {lead} %)": lead.above(0, 2) for way, lead in leads.items()}
+    claims = [*_TEXT.claims("loss", smaller), *_TEXT.claims("errors", fewer)]
     ways = " | ".join(title for title, _, _ in WAYS.values())
     table = _TEXT.table("losses", lines, splits=settings.splits, ways=ways)
     return Report([table], claims, [_TEXT.fill("own")])

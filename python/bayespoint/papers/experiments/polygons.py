@@ -114,29 +114,23 @@ def _inscribe(unit: Row, settings: Settings) -> Row:
 
 
 def _inscribed(rows: Rows, settings: Settings) -> Report:
-    lines, claims = [], []
+    lines = []
+    better: dict[str, bool | None] = {}
     for stretch, off in rows.by("stretch").items():
         nearer = {name: (off["mass"] < off[name]).sum() for name in ("ellipse", "circle")}
         means = (f"{off.mean(name):.4f}" for name in CENTERS)
-        of_all = f"of {settings.splits}"
-        lines.append([f"{stretch}", *means, *(f"{n} {of_all}" for n in nearer.values())])
+        lines.append([f"{stretch}", *means, *map(str, nearer.values())])
         if stretch == 1:
             continue
         for name, count in nearer.items():
             gain = mean_of(off[name] - off["mass"])
-            claims.append(
-                _INSCRIBED.claim(
-                    "mass",
-                    every([gain.above(), 2 * count > settings.splits]),
-                    stretch=stretch,
-                    name=name,
-                    gain=f"{gain:.3f}",
-                    count=count,
-                    of_all=of_all,
-                )
-            )
+            known = f"the {name}'s at {stretch} times (by {gain:.3f})"
+            better[known] = every([gain.above(), 2 * count > settings.splits])
     gain = mean_of(rows["circle"] - rows["ellipse"])
-    claims.append(_INSCRIBED.claim("ellipse", gain.above(), gain=f"{gain:.3f}"))
+    claims = [
+        *_INSCRIBED.claims("mass", better),
+        _INSCRIBED.claim("ellipse", gain.above(), gain=f"{gain:.3f}"),
+    ]
     table = _INSCRIBED.table(
         "distances",
         lines,
@@ -174,32 +168,35 @@ def _trajectory(rows: Rows, settings: Settings) -> Report:
     lines: list[list[str]] = []
     part: dict[str, float] = {}
     middle: dict[str, float] = {}
-    for n, of_length in rows.by("bounces").items():
-        for title, name, way in WAYS:
-            of_table = of_length.where(table=name)
-            off, text = of_table[way], ""
-            if way == "distance":
-                middle[name], part[name] = np.median(off), np.median(of_table["apart"])
-                text = f"{part[name]:.0f}"
-            lines.append([f"{n}", title, f"{np.median(off):.4f}", text])
-    table = _PATH.table("paths", lines, turn=TURN, splits=settings.splits)
+    lengths = [n for n in BOUNCES if n in rows["bounces"]]
+    longest = lengths[-1]
+    for title, name, way in WAYS:
+        of_table = rows.where(table=name)
+        medians = [np.median(of_table.where(bounces=n)[way]) for n in lengths]
+        apart = ""
+        if way == "distance":
+            middle[name] = medians[-1]
+            part[name] = np.median(of_table.where(bounces=longest)["apart"])
+            apart = f"{part[name]:.0f}"
+        lines.append([title, *(f"{off:.4f}" for off in medians), apart])
+    counts = " | ".join(f"{n:,}" for n in lengths)
+    table = _PATH.table("paths", lines, turn=TURN, splits=settings.splits, counts=counts)
     circle = planar.largest_circle(POLYGON)
     rival = np.linalg.norm(circle.center - POLYGON.centroid)
-    claims = []
+    nearer = {}
     for name in TABLES:
-        of_table = rows.where(table=name)
-        nearer = (of_table["distance"] < rival).sum()
-        claims.append(_PATH.claim("nearer", nearer == len(of_table), general=True, name=name,
-                                  rival=rival, nearer=nearer, n=len(of_table)))  # fmt: skip
+        near = rows.where(table=name)["distance"] < rival
+        nearer[f"{name} ({near.sum()} of {len(near)})"] = near.all()
     after, without = part["with a scatterer"], part["polygon"]
-    claims.append(_PATH.claim("scatterer", 3 * after < without, after=after, without=without))
-    # Of the longest paths, the last ones.
     plain, scattered = (middle[name] for name in TABLES)
-    claims.append(
+    claims = [
+        *_PATH.claims("nearer", nearer, general=True, rival=rival),
+        _PATH.claim("scatterer", 3 * after < without, after=after, without=without),
         _PATH.claim(
-            "faster", scattered < plain, general=True, most=n, scattered=scattered, plain=plain
-        )
-    )
+            "faster", scattered < plain, general=True, most=longest, scattered=scattered,
+            plain=plain,
+        ),
+    ]  # fmt: skip
     return Report([table], claims)
 
 
@@ -313,7 +310,7 @@ def _rational_report(rows: Rows, settings: Settings) -> Report:
         first = "at a right angle" if square else "random"
         most = f"{of_case['directions'].max()}" if name in RATIONAL else ""
         lines.append([name, first, most, *(f"{value:.4f}" for value in median[name, square]),
-                      f"{nearer[name, square]} of {len(of_case)}"])  # fmt: skip
+                      f"{nearer[name, square]}"])  # fmt: skip
     directions = {name: rows.where(table=name)["directions"] for name in RATIONAL}
     *rational, irregular = RATIONAL
     closed = min(median[name, True][0] / median[name, True][1] for name in rational)
@@ -332,7 +329,7 @@ def _rational_report(rows: Rows, settings: Settings) -> Report:
         _RATIONAL.claim("octant", nearer[OCTANT, False] == n, count=nearer[OCTANT, False], n=n),
         _RATIONAL.claim("typical", typical < 1, typical=typical),
     ]
-    return Report([_RATIONAL.table("paths", lines, bounces=bounces)], claims)
+    return Report([_RATIONAL.table("paths", lines, bounces=bounces, n=n)], claims)
 
 
 def _draw_rational(rows: Rows, settings: Settings, figure: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -329,6 +330,11 @@ class Sweep:
         return float(ratio)
 
 
+def _both(values: Iterable[float]) -> str:
+    """Return the values for standardized and for raw features."""
+    return " and ".join(f"{value:.3g}" for value in values)
+
+
 def _listed(values: Any) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
@@ -363,50 +369,34 @@ def _sweep_report(rows: Rows, settings: Settings) -> Report:
             exceptions="".join(f"; not at σ = {sigma:g}, {features}" for features, sigma in never),
         )
     )
+    margins = [sweep.width("svm") for sweep in sweeps.values()]
+    stable, before = {}, {}
     for name, text in (
-        ("best_layer", "the best layer"),
-        ("chosen_layer", "the layer chosen by leaving ten out, as the paper proposes"),
+        ("best_layer", "best layer"),
+        ("chosen_layer", "layer chosen by leaving ten out, as the paper proposes"),
     ):
-        widths = {f: (s.width(name), s.width("svm")) for f, s in sweeps.items()}
-        ranges = "; ".join(
-            f"{features}: {wide:.3g}, maximal margin {narrow:.3g}"
-            for features, (wide, narrow) in widths.items()
+        widths = [sweep.width(name) for sweep in sweeps.values()]
+        wider = (wide >= 2 and wide > one for wide, one in zip(widths, margins, strict=True))
+        stable[f"{text} ({_both(widths)})"] = all(wider)
+    for name, text in (("flipper", "flipper"), ("best_layer", "onion's best layer")):
+        best = [sweep.best(name) for sweep in sweeps.values()]
+        near = (
+            ((of >= sweep.closing / 2) & (of <= sweep.closing)).all()
+            for of, sweep in zip(best, sweeps.values(), strict=True)
         )
-        claims.append(
-            _FIGURE.claim(
-                "stable",
-                all(wide >= 2 and wide > narrow for wide, narrow in widths.values()),
-                general=True,
-                text=text,
-                near=NEAR,
-                ranges=ranges,
-            )
-        )
-    for name, text in (("flipper", "the flipper"), ("best_layer", "the onion's best layer")):
-        found = {f: (s.best(name), s.closing) for f, s in sweeps.items()}
-        places = "; ".join(
-            f"{features}: fewest errors at σ = {_listed(best)}, half closed beyond {closing:g}"
-            for features, (best, closing) in found.items()
-        )
-        claims.append(
-            _FIGURE.claim(
-                "just-before",
-                all(
-                    ((best >= closing / 2) & (best <= closing)).all()
-                    for best, closing in found.values()
-                ),
-                general=True,
-                text=text,
-                places=places,
-            )
-        )
+        before[f"{text} ({' and '.join(map(_listed, best))})"] = all(near)
+    closed = _both(sweep.closing for sweep in sweeps.values())
+    claims += [
+        *_FIGURE.claims("stable", stable, general=True, near=NEAR, margins=_both(margins)),
+        *_FIGURE.claims("just-before", before, general=True, closed=closed),
+    ]
     texts, close = [], []
     for features, sweep in sweeps.items():
         first, *_, last = (cell.mean("escapes") for cell in sweep.cells.values())
-        texts.append(f"{features}: from {first:.5f} to {last:.5f} of the flights")
+        texts.append(f"{features}: from {first:.5f} to {last:.5f}")
         close.append(first.minus(Mean(2 * last.value, 2 * last.error)).above())
     claims.append(_FIGURE.claim("closes", every(close), falls="; ".join(texts)))
-    powers = " and ".join(f"{power:.1f} ({f} features)" for f, power in closings.items())
+    powers = _both(closings.values())
     grows_fast = bool(closings) and min(closings.values()) >= FAST
     claims.append(_FIGURE.claim("diverges", grows_fast, powers=powers or "?", fast=FAST))
     bare = "; ".join(f"{f}: {s.means('svm_bare').min():.3g} at σ = {_listed(s.best('svm_bare'))}"
@@ -476,7 +466,7 @@ def _trap_report(rows: Rows, settings: Settings) -> Report:
             trapped = of_sigma.where(caught=True)
             bounces = f"{np.median(trapped['bounces']):.0f}" if len(trapped) else ""
             lines.append([f"{sigma:g}", f"{of_sigma['start'][0]}",
-                          f"{len(trapped)} of {len(of_sigma)}", bounces])  # fmt: skip
+                          f"{len(trapped)}", bounces])  # fmt: skip
         tables.append(_TRAP.table("flights", lines, features=features, splits=settings.splits))
     start, caught = rows["start"], rows["caught"].sum()
     near = (rows["features"] == "standardized") & (rows["sigma"] <= SIGMA)

@@ -72,6 +72,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
     tests = OUT * _folds(settings)
     part = tests / (OUT * FOLDS)
     lines, claims = [], []
+    same: dict[str, bool] = {}
     for ending, (threshold, _) in THRESHOLDS.items():
         totals = {name: _totals(rows, name + ending) for name in METHODS}
         for name, (title, printed, *_) in METHODS.items():
@@ -80,14 +81,10 @@ def _report(rows: Rows, settings: Settings) -> Report:
                           f"{mean:.1f}", f"{mean.value - printed * part:+.1f}",
                           f"{totals[name].min()} to {totals[name].max()}"])  # fmt: skip
             within = totals[name].min() <= printed * part <= totals[name].max()
-            claims.append(
-                _TEXT.claim(
-                    "printed", within, general=True, threshold=threshold, title=title,
-                    printed=printed, tests=OUT * FOLDS,
-                )
-            )  # fmt: skip
+            same[f"{title}, {threshold}"] = within
         gain = mean_of(totals["svm"] - totals["flipper"])
         claims.append(_TEXT.claim("fewer", gain.above(), threshold=threshold, gain=f"{gain:.1f}"))
+    claims += _TEXT.claims("printed", same, general=True, tests=OUT * FOLDS)
     table = _TEXT.table("errors", lines, tests=tests, splits=settings.splits)
     largest = max(np.median(rows["center_error" + ending]) for ending in THRESHOLDS)
     return Report([table], claims, [_TEXT.fill("cases", largest=largest)])
