@@ -333,7 +333,8 @@ def _mistakes_report(rows: Rows, settings: Settings) -> Report:
     table = _MISTAKES.table("mistakes", lines, n=n)
     radius, difference = rows["radius"], rows["mistakes R"] - rows["mistakes R2"]
     texts = [
-        f"in {(difference[of] < 0).sum()} and {(difference[of] > 0).sum()} of {of.sum()} with {name}"
+        f"in {(difference[of] < 0).sum()} and {(difference[of] > 0).sum()} of {of.sum()} problems "
+        f"with {name}"
         for name, of in (("R < 1", radius < 1), ("R from 1 to 5", (radius >= 1) & (radius < 5)),
                          ("R ≥ 5", radius >= 5))
     ]  # fmt: skip

@@ -69,13 +69,9 @@ def _measure(unit: Row, settings: Settings) -> Row:
 def _report(rows: Rows, settings: Settings) -> Report:
     m = rows["m"][0]
     limit = bounds.volume_bayes(m, -m * np.log(2), DELTA)
-    soft, hard = rows.where(sigma=SIGMA), rows.where(softness=0.0)
+    soft = rows.where(sigma=SIGMA)
     selected = _Selected(rows, _candidates(settings))
-    tables = [
-        _table(soft, f"the softness λ (σ = {SIGMA:g})", "λ", "softness"),
-        _table(hard, "the width σ (λ = 0)", "σ", "sigma"),
-        selected.table(m),
-    ]
+    tables = [_table(rows, settings), selected.table(m)]
     largest = soft["softness"].max()
     last = soft.where(softness=largest)["vote"]
     usable = soft["training"][(soft["training"] > 0) & (soft["vote"] < 1)]
@@ -106,14 +102,14 @@ def _report(rows: Rows, settings: Settings) -> Report:
     return Report(tables, claims, [_TEXT.fill("conditions", error=np.nanmax(rows["vote_error"]))])
 
 
-def _table(chosen: Rows, title: str, symbol: str, parameter: str) -> Table:
-    lines = [
-        [f"{value:g}", *(f"{cell.mean(name):.3f}" for name in ("vote", "center")),
-         *(cell.mean(name, 100) for name in ("training", "test"))]
-        for value, cell in chosen.by(parameter).items()
-    ]  # fmt: skip
-    known = {"data": DATA, "title": title, "delta": DELTA, "symbol": symbol}
-    return _TEXT.table("against", lines, m=chosen["m"][0], **known)
+def _table(rows: Rows, settings: Settings) -> Table:
+    lines: list[list[object]] = []
+    for softness, sigma in _candidates(settings):
+        cell = rows.where(softness=softness, sigma=sigma)
+        values = (f"{cell.mean(name):.3f}" for name in BOUNDS)
+        errors = (cell.mean(name, 100) for name in ("training", "test"))
+        lines.append([f"{softness:g}", f"{sigma:g}", *values, *errors])
+    return _TEXT.table("against", lines, data=DATA, delta=DELTA, m=rows["m"][0])
 
 
 class _Selected:
