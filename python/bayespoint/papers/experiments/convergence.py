@@ -94,10 +94,7 @@ def _deviation(
 
 def _report(rows: Rows, settings: Settings) -> Report:
     tables = []
-    rates: dict[str, bool] = {}
-    slower: dict[str, bool] = {}
-    unbiased: dict[str, bool] = {}
-    biased: dict[str, bool | None] = {}
+    rates, slower, unbiased, biased = {}, {}, {}, {}
     most = rows["asked"].max()
     for problem, title in PROBLEMS.items():
         lines = []

@@ -85,8 +85,7 @@ def _limit(rows: Rows, settings: Settings) -> float:
 
 
 def _against_theory(rows: Rows, settings: Settings) -> Report:
-    agree: dict[str, bool] = {}
-    limit, cells = _limit(rows, settings), rows.by("alpha")
+    agree, limit, cells = {}, _limit(rows, settings), rows.by("alpha")
     lines = {alpha: [f"{alpha:g}"] for alpha in cells}
     for rule, (title, curve, *_) in RULES.items():
         off = []

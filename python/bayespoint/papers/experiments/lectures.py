@@ -308,9 +308,7 @@ def _excess(rows: Rows, name: str) -> Any:
 def _mistakes_report(rows: Rows, settings: Settings) -> Report:
     n = len(rows)
     lines = []
-    kept: dict[str, bool] = {}
-    grown: dict[str, bool] = {}
-    rose: dict[str, bool] = {}
+    kept, grown, rose = {}, {}, {}
     for name, title in UPDATES.items():
         mistakes, bound, own = (rows[f"{key} {name}"] for key in ("mistakes", "bound", "own bound"))
         share = mistakes / bound

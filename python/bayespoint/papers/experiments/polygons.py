@@ -114,8 +114,7 @@ def _inscribe(unit: Row, settings: Settings) -> Row:
 
 
 def _inscribed(rows: Rows, settings: Settings) -> Report:
-    lines = []
-    better: dict[str, bool | None] = {}
+    lines, better = [], {}
     for stretch, off in rows.by("stretch").items():
         nearer = {name: (off["mass"] < off[name]).sum() for name in ("ellipse", "circle")}
         means = (f"{off.mean(name):.4f}" for name in CENTERS)

@@ -9,7 +9,7 @@ import numpy as np
 from bayespoint import kernels
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.drawing import curve
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
 from bayespoint.papers.experiments.rows import Row, Rows, every, grid, mean_of
 from bayespoint.papers.experiments.toy import cube
 
@@ -57,7 +57,8 @@ def _measure(unit: Row, settings: Settings) -> Row:
 
 
 def _report(rows: Rows, settings: Settings) -> Report:
-    tables, claims = [], []
+    tables = []
+    judged: dict[str, dict[str, bool | None]] = {}
     for problem, title in PROBLEMS.items():
         cells = rows.where(problem=problem).by("softness")
         svm, bpm = (
@@ -70,12 +71,14 @@ def _report(rows: Rows, settings: Settings) -> Report:
             for (softness, cell), gains, angle in zip(cells.items(), svm - bpm, angles, strict=True)
         ]  # fmt: skip
         tables.append(_TEXT.table("errors", lines, title=title, splits=svm.shape[1]))
-        claims += _claims(problem, list(cells), svm, bpm, angles)
+        for key, (figures, holds) in _judged(list(cells), svm, bpm, angles).items():
+            judged.setdefault(key, {})[f"{problem} ({figures})"] = holds
+    claims = [claim for key, verdicts in judged.items() for claim in _TEXT.claims(key, verdicts)]
     return Report(tables, claims, [_TEXT.fill("numbers")])
 
 
-def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[Claim]:
-    """Return the claims on one problem.
+def _judged(lambdas: Any, svm: Any, bpm: Any, angle: Any) -> dict[str, tuple[str, bool | None]]:
+    """Return figures and verdict of each claim for one problem.
 
     Errors, in percent, and angles have the shape (values of λ, splits).
     """
@@ -89,38 +92,20 @@ def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[
     top = means.argmax()
     # It falls at each step, and to less than a half.
     falls = [*np.diff(angle[top:], axis=0), angle[-1] - angle[0] / 2]
-    return [
-        _TEXT.claim(
-            "close",
+    at = lambdas[best_svm], lambdas[best_bpm], lambdas[positive], lambdas[top]
+    return {
+        "close": (
+            f"{svm[best_svm].mean():.2f} at λ = {at[0]:g}, {least:.2f} at λ = {at[1]:g}; difference "
+            f"{off}, {100 * off.value / least:.0f} %",
             every([off.below(least / 10, 2), off.below(0, 2) is not True]),
-            problem=problem,
-            svm=svm[best_svm].mean(),
-            svm_at=lambdas[best_svm],
-            least=least,
-            bpm_at=lambdas[best_bpm],
-            off=off,
-            share=100 * off.value / least,
         ),
-        _TEXT.claim("closer", closer.above(0, 2), problem=problem, closer=closer),
-        _TEXT.claim(
-            "helps",
-            helps.above(0, 2),
-            problem=problem,
-            bpm_at=lambdas[best_bpm],
-            positive=lambdas[positive],
-            helps=helps,
-        ),
-        _TEXT.claim(
-            "meet",
+        "closer": (f"by {closer}", closer.above(0, 2)),
+        "helps": (f"by {helps} at λ = {at[2]:g}", helps.above(0, 2)),
+        "meet": (
+            f"from {means[top]:.3f} rad at λ = {at[3]:g} to {last:.3f}; {first:.3f} at λ = 0",
             every(mean_of(fall).below() for fall in falls),
-            problem=problem,
-            top=lambdas[top],
-            first=means[top],
-            last=last,
-            hard=first,
-            end=": it grows first)" if top else ")",
         ),
-    ]
+    }
 
 
 def _draw(rows: Rows, settings: Settings, figure: Any) -> None:

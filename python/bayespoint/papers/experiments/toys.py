@@ -130,10 +130,10 @@ def _version_spaces(rows: Rows, settings: Settings) -> Report:
     for title, part in {**parts, "all": rows}.items():
         gains[title] = mean_of(100 * part["ball"] - 100 * part["bpm"])
         lines.append(
-            [f"{title}, mean of {len(part)}",
+            [f"{title} ({len(part)})",
              *(part.mean(name, 100) for name in ("svm", "ball", "bpm")),
-             gains[title], f"{np.median(part['elongation']):.1f} (median)",
-             f"{np.median(part['angle_ball']):.3f} (median)"]
+             gains[title], f"{np.median(part['elongation']):.1f}",
+             f"{np.median(part['angle_ball']):.3f}"]
         )  # fmt: skip
     table = _FIGURE_4.table("errors", lines)
     rank = stats.spearmanr(rows["elongation"], rows["angle_ball"])
@@ -319,19 +319,18 @@ def _decision_report(rows: Rows, settings: Settings) -> Report:
         smaller[name] = (bpm < svm).sum()
         printed = [f"{value:.3f}" for value in MARGINS] if name == "margin" else ["", ""]
         values = (*(shown[column] for column in both), np.median(svm), np.median(bpm))
-        lines.append(
-            [title, *printed, *(f"{value:.3f}" for value in values), f"{smaller[name]} of {n}"]
-        )
+        lines.append([title, *printed, *(f"{value:.3f}" for value in values), f"{smaller[name]}"])
     table = _FIGURE_5.table("measures", lines, n=n)
-    claims = [
-        _FIGURE_5.claim("smaller", _most(smaller[name], n), text=text, count=smaller[name], n=n)
+    verdicts = {
+        f"{text} ({smaller[name]})": _most(smaller[name], n)
         for name, text in (
-            ("margin", "has the smaller margin"),
-            ("slope", "has the flatter decision function, both scaled to the same mean square"),
-            ("bend", "has the smoother decision function, by its Laplacian"),
-            ("crossings", "has the smoother boundary, by its crossings with lines"),
+            ("margin", "smaller margin"),
+            ("slope", "flatter decision function, of the same mean square"),
+            ("bend", "smoother one, by its Laplacian"),
+            ("crossings", "smoother boundary, by its crossings with lines"),
         )
-    ]
+    }
+    claims = _FIGURE_5.claims("smaller", verdicts, n=n)
     return Report([table], claims, [_FIGURE_5.fill("points", n=n, steeper=n - smaller["slope_1"])])
 
 

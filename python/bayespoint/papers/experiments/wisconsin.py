@@ -71,8 +71,7 @@ def _totals(rows: Rows, name: str) -> Any:
 def _report(rows: Rows, settings: Settings) -> Report:
     tests = OUT * _folds(settings)
     part = tests / (OUT * FOLDS)
-    lines, claims = [], []
-    same: dict[str, bool] = {}
+    lines, same, fewer = [], {}, {}
     for ending, (threshold, _) in THRESHOLDS.items():
         totals = {name: _totals(rows, name + ending) for name in METHODS}
         for name, (title, printed, *_) in METHODS.items():
@@ -83,8 +82,11 @@ def _report(rows: Rows, settings: Settings) -> Report:
             within = totals[name].min() <= printed * part <= totals[name].max()
             same[f"{title}, {threshold}"] = within
         gain = mean_of(totals["svm"] - totals["flipper"])
-        claims.append(_TEXT.claim("fewer", gain.above(), threshold=threshold, gain=f"{gain:.1f}"))
-    claims += _TEXT.claims("printed", same, general=True, tests=OUT * FOLDS)
+        fewer[f"{threshold} (by {gain:.1f})"] = gain.above()
+    claims = [
+        *_TEXT.claims("printed", same, general=True, tests=OUT * FOLDS),
+        *_TEXT.claims("fewer", fewer),
+    ]
     table = _TEXT.table("errors", lines, tests=tests, splits=settings.splits)
     largest = max(np.median(rows["center_error" + ending]) for ending in THRESHOLDS)
     return Report([table], claims, [_TEXT.fill("cases", largest=largest)])
