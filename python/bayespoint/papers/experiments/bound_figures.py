@@ -53,7 +53,7 @@ def _volumes(rows: Rows, settings: Settings) -> Report:
         ),
         _FIGURE_1.claim("below-100", few[0] < 1, vote=few[0], draw=few[1], smaller=smaller[0]),
     ]
-    return Report([table], claims, [_FIGURE_1.fill("remark-70", shorter=shorter, half=half)])
+    return Report([table], claims, [_FIGURE_1.fill("remark-70", shorter=shorter)])
 
 
 def _vote_and_draw(m: Any, log_volume: Any) -> tuple[Any, Any]:

@@ -104,7 +104,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
     gains = {way: mean_of(rows[way] - rows["noise"]) for way in WAYS if way != "noise"}
     leads = {way: mean_of(100 * (rows["error noise"] - rows[f"error {way}"])) for way in ERRORS[1:]}
     smaller = {f"{WAYS[way][0]} (by {gain:.3f})": gain.above(0, 2) for way, gain in gains.items()}
-    fewer = {f"{WAYS[way][0]} (by {lead} %)": lead.above(0, 2) for way, lead in leads.items()}
+    fewer = {f"{WAYS[way][0]} (by {lead})": lead.above(0, 2) for way, lead in leads.items()}
     claims = [*_TEXT.claims("loss", smaller), *_TEXT.claims("errors", fewer)]
     ways = " | ".join(title for title, _, _ in WAYS.values())
     table = _TEXT.table("losses", lines, splits=settings.splits, ways=ways)

@@ -24,8 +24,8 @@ PAPERS = {
 """The title of each paper, and where it appeared."""
 
 _TERMS = (
-    "Claims are judged by three standard errors, where they name no other rule. The "
-    "[glossary](glossary.md) explains the terms, [errata](errata.md) lists misprints."
+    "Claims that name no other rule are judged by three standard errors. Terms: "
+    "[glossary](glossary.md); misprints: [errata](errata.md)."
 )
 
 

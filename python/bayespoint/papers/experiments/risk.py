@@ -208,7 +208,7 @@ def _validity(rows: Rows, settings: Settings) -> Report:
     cells = [f"{_volume_ignored(of_size).mean():.3g}" for of_size in by_size.values()]
     lines.append(["one draw, control", "relative entropy, volume ignored", *cells, f"{wrong}"])
     sizes = " | ".join(f"m = {m}" for m in by_size)
-    known = {"dimension": DIMENSION, "splits": settings.splits, "delta": DELTA, "sizes": sizes}
+    known = {"splits": settings.splits, "delta": DELTA, "sizes": sizes}
     table = _BOUNDS.table("validity", lines, n=len(rows), **known)
     claims = [
         _BOUNDS.claim(

@@ -95,14 +95,14 @@ def _judged(lambdas: Any, svm: Any, bpm: Any, angle: Any) -> dict[str, tuple[str
     at = lambdas[best_svm], lambdas[best_bpm], lambdas[positive], lambdas[top]
     return {
         "close": (
-            f"{svm[best_svm].mean():.2f} at λ = {at[0]:g}, {least:.2f} at λ = {at[1]:g}; difference "
-            f"{off}, {100 * off.value / least:.0f} %",
+            f"{svm[best_svm].mean():.2f} at λ = {at[0]:g}, {least:.2f} at λ = {at[1]:g}, "
+            f"difference {off}: {100 * off.value / least:.0f} %",
             every([off.below(least / 10, 2), off.below(0, 2) is not True]),
         ),
         "closer": (f"by {closer}", closer.above(0, 2)),
         "helps": (f"by {helps} at λ = {at[2]:g}", helps.above(0, 2)),
         "meet": (
-            f"from {means[top]:.3f} rad at λ = {at[3]:g} to {last:.3f}; {first:.3f} at λ = 0",
+            f"from {means[top]:.3f} rad at λ = {at[3]:g} to {last:.3f}, {first:.3f} at λ = 0",
             every(mean_of(fall).below() for fall in falls),
         ),
     }

@@ -215,7 +215,7 @@ def _guaranteed(rows: Rows, n_train: int) -> Table:
          *_percents(cell, "normalized_bound", "margin_bound")]
         for digit, cell in rows.by("digit").items()
     ]  # fmt: skip
-    return _TEXT.table("theorem-4", lines, n_train=n_train)
+    return _TEXT.table("theorem-4", lines)
 
 
 def _main_result(rows: Rows) -> list[Claim]:
@@ -297,8 +297,7 @@ def _two_lines(m: int = 100) -> tuple[Table, Claim]:
     used = len(perceptron.support_)
     table = _TEXT.table("two-lines-table", [
             ["on the SVM's margin", f"{on_margin}"],
-            ["with a multiplier in our solution (essential support vectors)",
-             f"{len(machine.support)}"],
+            ["essential support vectors of our solution", f"{len(machine.support)}"],
             ["in the perceptron's solution", f"{used}"],
             ["allowed by the mistake bound", f"{bounds.mistakes(machine.margin, 1.0):.3g}"],
         ], m=m)  # fmt: skip

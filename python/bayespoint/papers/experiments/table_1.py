@@ -236,7 +236,6 @@ def _report(rows: Rows, settings: Settings) -> Report:
         _TEXT.fill(
             "scaling",
             decided=", ".join(decided) if decided else "no set",
-            billiard=sonar[_SHORT],
             standardized=sonar["other"],
             short=SHORT,
             other_angle=other_angle,
@@ -268,10 +267,10 @@ def _sixty(by_set: dict[str, Rows], splits: int) -> str:
         found = np.isfinite(errors)
         mean = f", with {errors[found].mean():.1f} % errors" if found.any() else ""
         parts.append(
-            f"{name} ({n_train} examples) a separating weight vector is found in {found.sum()} of "
-            f"{len(errors)} splits{mean}"
+            f"{name} ({n_train} examples) is separated in {found.sum()} of {len(errors)} splits"
+            f"{mean}"
         )
-    return _TEXT.fill("sixty", parts=", and for ".join(parts))
+    return _TEXT.fill("sixty", parts=", and ".join(parts))
 
 
 def _p_value(svm: Any, bpm: Any) -> float:
