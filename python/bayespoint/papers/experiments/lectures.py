@@ -319,10 +319,11 @@ def _mistakes_report(rows: Rows, settings: Settings) -> Report:
         broken = (mistakes > bound * (1 + 1e-9)).sum()
         length, progress = rows[f"length {name}"].max(), rows[f"progress {name}"].min()
         raised = rows[f"raised {name}"].min()
-        kept[f"{title} ({broken} of {n} did)"] = broken == 0
+        step = title.split()[-1]
+        kept[f"{step} ({broken} of {n} did)"] = broken == 0
         holds = length <= 1 + 1e-9 and progress >= 1 - 1e-6
-        grown[f"{title} (at most {length:.3f} and at least {progress:.3f} of it)"] = holds
-        rose[f"{title} (at least {raised:.3f} of it)"] = abs(raised - 1) < 1e-6
+        grown[f"{step} (at most {length:.3f} and at least {progress:.3f} of it)"] = holds
+        rose[f"{step} (at least {raised:.3f} of it)"] = abs(raised - 1) < 1e-6
     claims = [
         *_MISTAKES.claims("bound", kept),
         *_MISTAKES.claims("updates", grown),

@@ -194,7 +194,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         ),
     ]
     tables = [
-        printed_table, ours_table, _guaranteed(rows, n_train), _compared(rows), lines_table
+        printed_table, ours_table, _guaranteed(rows), _compared(rows), lines_table
     ]  # fmt: skip
     return Report(tables, claims, remarks)
 
@@ -207,7 +207,7 @@ def _percents(rows: Rows, *names: str) -> list[str]:
     return [f"{100 * rows[name].mean():.1f}" for name in names]
 
 
-def _guaranteed(rows: Rows, n_train: int) -> Table:
+def _guaranteed(rows: Rows) -> Table:
     """Return the table of Theorem 4 on normalized feature vectors."""
     lines = [
         [f"{digit}", cell.mean("normalized_error", 100),
