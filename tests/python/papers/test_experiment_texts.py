@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib")
 from bayespoint.papers.experiments import Claim, Table, Text
 from bayespoint.papers.experiments.pages import PAPERS
 from bayespoint.papers.experiments.registry import EXPERIMENTS
+from bayespoint.papers.experiments.rows import Mean
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -24,6 +25,24 @@ def test_parts_are_filled():
     assert text.claim("c", True, n=2) == Claim("it holds for 2.0", True)
     with pytest.raises(KeyError, match="n"):
         text.fill("c")
+
+
+def test_claims_with_one_verdict_are_one():
+    text = Text("paper", "name", "Title", "About.", {"c": "below {n}: {names}"})
+    verdicts = {"first": np.True_, "second": None, "third": True, "fourth": False}
+    assert text.claims("c", verdicts, general=True, n=2) == [
+        Claim("below 2: first; third", True, general=True),
+        Claim("below 2: second", None, general=True),
+        Claim("below 2: fourth", False, general=True),
+    ]
+
+
+def test_an_error_of_zero_is_not_written():
+    assert [f"{Mean(1.0, error):.1f}" for error in (0.5, 0.0, np.nan)] == [
+        "1.0 ± 0.5",
+        "1.0",
+        "1.0",
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))

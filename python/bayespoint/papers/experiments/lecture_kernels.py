@@ -119,11 +119,12 @@ def _width_report(rows: Rows, settings: Settings) -> Report:
             best = _best(cell)
             errors = (cell.mean(f"test {width:g}", 100) for width in (small, 1.0, best, large))
             lines.append([name, f"{np.median(cell['distance']):.3f}", f"{best:g}", *errors])
-            surface.append([name])
-            for width in (small, best, large):
-                shares = (cell[f"{key} {width:g}"].mean() for key in ("training", "support"))
-                surface[-1] += [f"{100 * share:.1f}" for share in shares]
-                surface[-1].append(f"{cell[f'spread {width:g}'].mean():.2f}")
+            training, support, spread = (
+                [cell[f"{key} {width:g}"].mean() for width in (small, best, large)]
+                for key in ("training", "support", "spread")
+            )
+            shares = (f"{100 * share:.1f}" for share in (*training[1:], *support[:2]))
+            surface.append([name, *shares, *(f"{value:.2f}" for value in spread[:2])])
             exact = cell[f"training {small:g}"].max() == 0
             overfit.append(exact and _excess(cell, small).above(0, 2))
             flat.append(cell[f"spread {large:g}"].mean() / cell[f"spread {best:g}"].mean())
