@@ -24,7 +24,7 @@ _STYLES = [
 
 def _volumes(rows: Rows, settings: Settings) -> Report:
     lines = []
-    for m in (100, 300, 1000):
+    for m in (100, 1000):
         for omega in (1.0, 0.01, 1e-10):
             log_volume = -np.log(omega) - m * np.log(2)
             if log_volume > -np.log(2):

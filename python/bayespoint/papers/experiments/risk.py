@@ -275,16 +275,18 @@ def _symmetric(rows: Rows, settings: Settings) -> Report:
         cells, counts = [], {}
         for rival in RIVALS:
             gain, error = _gain(chosen, rival)
-            more, lost = (gain > 0).sum(), (gain < -2 * error).sum()
-            counts[rival] = more, lost
+            counts[rival] = [(gain > least).sum() for least in (0, 2 * error)]
+            counts[rival].append((gain < -2 * error).sum())
             better[rival].append(mean_of(gain).above())
-            cells += [f"{(gain > 2 * error).sum()}, {lost}", mean_of(gain)]
+            cells.append(mean_of(gain))
         lines.append([f"{m}", *means, *cells])
     table = _SYMMETRIC.table("volumes", lines, splits=settings.splits)
     single = {}
-    for rival, (more, lost) in counts.items():  # of all
-        known = f"{RIVALS[rival]} (in {more} of {len(rows)}, significantly smaller in {lost})"
-        single[known] = lost == 0
+    for rival, (more, clearly, lost) in counts.items():  # of all
+        of_all = (
+            f"in {more} of {len(rows)}, significantly in {clearly}, significantly smaller in {lost}"
+        )
+        single[f"{RIVALS[rival]} ({of_all})"] = lost == 0
     mean = {name: every(better[rival][: len(by_size)]) for rival, name in RIVALS.items()}
     largest = rows["ln R, ball"] - rows["ln ball"]
     above = (largest > -4 * rows["error, ball"]).all()

@@ -464,6 +464,8 @@ def _trap_report(rows: Rows, settings: Settings) -> Report:
         lines = []
         for sigma, of_sigma in rows.where(features=features).by("sigma").items():
             trapped = of_sigma.where(caught=True)
+            if not of_sigma["start"][0]:
+                continue
             bounces = f"{np.median(trapped['bounces']):.0f}" if len(trapped) else ""
             lines.append([f"{sigma:g}", f"{of_sigma['start'][0]}",
                           f"{len(trapped)}", bounces])  # fmt: skip
