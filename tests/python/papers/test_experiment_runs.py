@@ -138,8 +138,7 @@ def test_store_refuses_other_columns(tmp_path):
         store.add({"a": 1})
     again = Store(tmp_path / "x.csv", "1", 0)
     assert again.rows == [{"a": 1, "b": 2.5}]
-    assert again.find({"a": 1}) == {"a": 1, "b": 2.5}
-    assert again.find({"a": 2}) is None
+    assert again.find([{"a": 1}, {"a": 2}]) == [{"a": 1, "b": 2.5}, None]
 
 
 @pytest.mark.parametrize(

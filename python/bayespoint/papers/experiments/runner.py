@@ -52,7 +52,8 @@ def run(
         folder / f"{experiment.rows or experiment.name}{ending}.csv", __version__, settings.seed
     )
     units = list(experiment.units(settings))
-    missing = [unit for unit in units if store.find(unit) is None]
+    found = store.find(units)
+    missing = [unit for unit, row in zip(units, found, strict=True) if row is None]
     if units:
         store.begin()
     work = (delayed(_timed)(experiment.measure, unit, settings) for unit in missing)
@@ -68,7 +69,7 @@ def run(
         for row in measured:
             store.add(row)
             bar.update()
-    rows = Rows([row for unit in units if (row := store.find(unit)) is not None])
+    rows = Rows([row for row in store.find(units) if row is not None])
     report = experiment.judged(rows, settings)
 
     stem = folder / f"{experiment.name}{ending}"

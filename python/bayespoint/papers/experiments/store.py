@@ -28,12 +28,14 @@ class Store:
         ]
         self.names = list(self.rows[0]) if self.rows else []
 
-    def find(self, unit: Row) -> Row | None:
-        """Return the row of a unit, or None."""
-        for row in self.rows:
-            if all(str(row.get(key)) == str(_value(str(value))) for key, value in unit.items()):
-                return row
-        return None
+    def find(self, units: Iterable[Row]) -> list[Row | None]:
+        """Return the row of each unit, or None."""
+        keys = [{name: str(_value(str(value))) for name, value in unit.items()} for unit in units]
+        known = {
+            names: {tuple(str(row.get(name)) for name in names): row for row in self.rows}
+            for names in {tuple(key) for key in keys}
+        }
+        return [known[tuple(key)].get(tuple(key.values())) for key in keys]
 
     def begin(self) -> None:
         """Rewrite the file without unused and incomplete rows, so that rows can be appended."""
