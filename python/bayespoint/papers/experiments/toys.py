@@ -158,7 +158,7 @@ def _version_spaces(rows: Rows, settings: Settings) -> Report:
             _FIGURE_4.claim("round", lead.above(), name=name, lead=lead)
             for name, lead in (
                 ("SVM of the points as given", mean_of(100 * (round_["bpm"] - round_["svm"]))),
-                ("ball center, the SVM of points of one length", Mean(-first.value, first.error)),
+                ("ball center (the SVM of points of one length)", Mean(-first.value, first.error)),
             )
         ),
     ]
