@@ -101,7 +101,7 @@ def test_no_draw_counts_while_the_residual_rises(monkeypatch):
         found = whole(balls, n_steps)
         batches.append(len(batches))
         rise = 100.0 * np.arange(found.residuals.shape[1]) if len(batches) <= 3 else 0.0
-        return replace(found, residuals=found.residuals + rise)
+        return found._replace(residuals=found.residuals + rise)
 
     X, y = examples(300)
     model = classifier(n_components=30)

@@ -35,7 +35,7 @@ def test_the_tolerance_grows_with_examples_and_classes():
 
 
 def plan(tol, n_models):
-    given, _ = settings.check(BayesPointClassifier(tol=tol), 0.0, random_state=0)
+    given, _ = settings.check(BayesPointClassifier(tol=tol), random_state=0)
     return given.plan(None, n_models, landmarks=False)
 
 

@@ -1,7 +1,5 @@
 """The compiled approximation against the plain one."""
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 from scipy import linalg
@@ -23,7 +21,7 @@ def problems(m, r, n, scale=1.0):
 
 def arrays(propagation, features, *, is_triangle=True):
     """Return all that a propagation tells, by name."""
-    named = {one.name: getattr(propagation, one.name) for one in fields(Propagation)}
+    named = {name: getattr(propagation, name) for name in Propagation._fields}
     (m, r), rng = features.shape, np.random.default_rng(seed(3))
     factors = rng.standard_normal((r if is_triangle else r + 2, r))
     named["by values"] = named.pop("posteriors").by_values(

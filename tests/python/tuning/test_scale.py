@@ -79,7 +79,8 @@ def test_numbers_of_few_values_are_left():
 def test_categories_and_dates_are_left():
     Z, y = examples()
     frame = pd.DataFrame({"color": np.where(Z[:, 1] > 0, "red", "blue"), "x": np.exp(3 * Z[:, 0])})
-    frame["day"] = pd.Timestamp(2020, 1, 1) + pd.to_timedelta(np.arange(len(y)) ** 2, unit="D")
+    days = np.arange(len(y)) ** 2 % 9999
+    frame["day"] = pd.Timestamp(2020, 1, 1) + pd.to_timedelta(days, unit="D")
     model = BayesPointClassifier(**FIT).fit(frame, y)
     assert isinstance(model.scaler_, Warped)
     assert model.scaler_.places.tolist() == [0]
