@@ -36,7 +36,7 @@ def begin(
     if continue_from is None:
         return validation.seed(seed), None
     theirs, number = _state(continue_from)["problem"], continue_from.seed
-    if seed is not None and seed != number:
+    if seed is not None and (not isinstance(seed, (int, np.integer)) or seed != number):
         raise ValueError(
             f"random_state must be left out with continue_from, or be {number} as in the "
             f"earlier run; got {seed!r}"

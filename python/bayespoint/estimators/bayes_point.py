@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -523,6 +523,24 @@ class BayesPointClassifier(
         points = self._checked(X)
         found = questions.predict_proba_interval(self._mixture, points, level, diag=diag)
         return self._by_class(found)
+
+    @overload
+    def leave_one_out(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Floats: ...
+
+    @overload
+    def leave_one_out(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        return_error: bool,
+    ) -> Floats | tuple[Floats, Floats]: ...
 
     def leave_one_out(
         self,
