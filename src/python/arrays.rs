@@ -1,31 +1,43 @@
 //! Arrays as arguments, checked and borrowed: vectors, rows of the Gram matrix, states of runs.
 
+use std::fmt::Debug;
+
 use numpy::ndarray::Dimension;
 use numpy::{
-    Element, IntoPyArray, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
+    Element, IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1,
+    PyReadonlyArray2,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
+use super::Found;
 use crate::base::{Error, Result, State, require};
 use crate::gram::Gram;
 use crate::simd::Entry;
 
+/// Arrays of doubles: arguments, and results.
+pub type Vector<'py> = PyReadonlyArray1<'py, f64>;
+pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
+pub type NewMatrix<'py> = Bound<'py, PyArray2<f64>>;
+
+/// Returns an error unless arrays have shapes that fit one another.
+pub fn check_shape(name: &'static str, fits: bool, shape: impl Debug) -> Result<()> {
+    require(fits, name, format_args!("shape {shape:?}"), "one that fits the other arrays")
+}
+
 /// Borrows a square, C-contiguous matrix.
 pub fn matrix<'a, T: Element>(
     name: &'static str,
-    array: &'a PyReadonlyArray2<'_, T>,
+    array: &'a PyReadonlyArray2<T>,
 ) -> PyResult<&'a [T]> {
     let view = array.as_array();
-    let (rows, columns) = view.dim();
-    require(rows == columns, name, format_args!("shape ({rows}, {columns})"), "a square matrix")?;
+    require(view.is_square(), name, format_args!("shape {:?}", view.dim()), "a square matrix")?;
     contiguous(name, array)
 }
 
 /// Borrows a C-contiguous matrix or vector.
 pub fn contiguous<'a, T: Element, D: Dimension>(
     name: &'static str,
-    array: &'a PyReadonlyArray<'_, T, D>,
+    array: &'a PyReadonlyArray<T, D>,
 ) -> PyResult<&'a [T]> {
     let wanted = "C-contiguous";
     array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", wanted).into())
@@ -34,7 +46,7 @@ pub fn contiguous<'a, T: Element, D: Dimension>(
 /// Rows of a matrix, such as the argument `gram` of every function.
 #[derive(FromPyObject)]
 pub enum Rows<'py> {
-    Doubles(PyReadonlyArray2<'py, f64>),
+    Doubles(Matrix<'py>),
     Singles(PyReadonlyArray2<'py, f32>),
 }
 
@@ -50,21 +62,21 @@ impl Rows<'_> {
     }
 }
 
-fn make<'a, E: Entry + Element>(array: &'a PyReadonlyArray2<'_, E>) -> PyResult<Make<'a>> {
+fn make<'a, E: Entry + Element>(array: &'a PyReadonlyArray2<E>) -> PyResult<Make<'a>> {
     let values = matrix("gram", array)?;
     Ok(Box::new(move |offset, softness| Gram::new(values, offset, softness)))
 }
 
-pub fn read_state(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
+pub fn read_state(state: &Bound<PyAny>) -> PyResult<Option<State>> {
     if state.is_none() {
         return Ok(None);
     }
     let numbers = |name| -> PyResult<Vec<f64>> {
-        let array: PyReadonlyArray2<'_, f64> = state.get_item(name)?.extract()?;
+        let array: Matrix = state.get_item(name)?.extract()?;
         Ok(array.as_array().iter().copied().collect())
     };
-    let bytes: PyReadonlyArray1<'_, u8> = state.get_item("bytes")?.extract()?;
-    let kept: PyReadonlyArray1<'_, u64> = state.get_item("kept")?.extract()?;
+    let bytes: PyReadonlyArray1<u8> = state.get_item("bytes")?.extract()?;
+    let kept: PyReadonlyArray1<u64> = state.get_item("kept")?.extract()?;
     Ok(Some(State {
         bytes: bytes.as_array().to_vec(),
         draws: numbers("draws")?,
@@ -73,7 +85,7 @@ pub fn read_state(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
     }))
 }
 
-pub fn state_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bound<'_, PyDict>> {
+pub fn state_dict(py: Python<'_>, state: State, m: usize) -> Found<'_> {
     let State { bytes, draws, functionals, kept } = state;
     let rows = draws.len() / m;
     let q = functionals.len().checked_div(rows).unwrap_or(0);

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
+use super::Found;
 use crate::base::{Control, Result, memory};
 
 /// Time between two checks for signals. The callback is called at every second one.
@@ -17,8 +17,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// Runs `work` on a new thread, detached from the interpreter. Meanwhile the calling thread checks for signals and calls
 /// `callback`. An exception in either stops the work and is then raised.
 pub fn interruptible<R: Send>(
-    py: Python<'_>,
-    callback: Option<&Bound<'_, PyAny>>,
+    py: Python,
+    callback: Option<&Bound<PyAny>>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
     if let Some(callback) = callback
@@ -70,10 +70,7 @@ pub fn interruptible<R: Send>(
 }
 
 /// Runs short `work` on the calling thread, detached from the interpreter. The work's own checks look for signals.
-pub fn here<R: Send>(
-    py: Python<'_>,
-    work: impl FnOnce(&Control) -> Result<R> + Send,
-) -> PyResult<R> {
+pub fn here<R: Send>(py: Python, work: impl FnOnce(&Control) -> Result<R> + Send) -> PyResult<R> {
     py.detach(|| {
         let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
         let signaled = Arc::clone(&raised);
@@ -90,7 +87,7 @@ pub fn here<R: Send>(
 
 /// Runs `work` on the calling thread, or on others.
 pub fn in_threads<R: Send>(
-    py: Python<'_>,
+    py: Python,
     n_threads: usize,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
@@ -112,7 +109,7 @@ fn concluded<R>(raised: Option<PyErr>, result: std::thread::Result<Result<R>>) -
     }
 }
 
-fn progress<'py>(py: Python<'py>, control: &Control) -> PyResult<Bound<'py, PyDict>> {
+fn progress<'py>(py: Python<'py>, control: &Control) -> Found<'py> {
     dict!(py,
         "length": control.length(),
         "bounces": control.bounces(),

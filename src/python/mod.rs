@@ -1,6 +1,7 @@
 //! The Python interface: one function for each kind of run, of a problem, settings and a seed.
 
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+#![allow(clippy::too_many_arguments, clippy::type_complexity, reason = "calls from Python")]
 
 /// Makes a dict of names and values, `name: value`, or arrays, `name => values`.
 macro_rules! dict {
@@ -19,19 +20,21 @@ macro_rules! measurement {
     ($(#[$text:meta])* $name:ident: $has_threads:literal, $work:path, $outcome:path) => {
         $(#[$text])*
         #[pyfunction]
-        #[pyo3(signature = (problem, settings, *, callback))]
         pub fn $name<'py>(
             py: Python<'py>,
-            problem: Space<'py>,
-            settings: &Bound<'py, PyAny>,
-            callback: Option<&Bound<'py, PyAny>>,
-        ) -> PyResult<Bound<'py, PyDict>> {
+            problem: Space,
+            settings: &Bound<PyAny>,
+            callback: Option<&Bound<PyAny>>,
+        ) -> Found<'py> {
             let settings = read(settings)?;
             let work = |space: &VersionSpace, control: &Control| $work(space, &settings, control);
             $outcome(py, problem.call(py, callback, $has_threads, work)?)
         }
     };
 }
+
+/// What a call found: the fields of a class in `bayespoint.results`.
+type Found<'py> = PyResult<Bound<'py, PyDict>>;
 
 mod arrays;
 mod call;
@@ -45,7 +48,7 @@ mod propagation;
 mod soft;
 mod space;
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray3};
+use numpy::PyReadonlyArray3;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -58,7 +61,7 @@ use crate::ensemble::{self, Settings};
 use crate::evidence::EvidenceSettings;
 use crate::interior::{self, MarginSettings, MaxMargin, Start};
 use crate::space::{Mirror, VersionSpace};
-use arrays::contiguous;
+use arrays::{Vector, contiguous};
 use space::{Outer, Space};
 
 #[pymodule(gil_used = false)]
@@ -85,7 +88,7 @@ mod _core {
 }
 
 /// Reads settings of the engine. An error names the setting.
-fn read<T: DeserializeOwned>(values: &Bound<'_, PyAny>) -> PyResult<T> {
+fn read<T: DeserializeOwned>(values: &Bound<PyAny>) -> PyResult<T> {
     serde_path_to_error::deserialize(&mut Depythonizer::from_object(values)).map_err(|error| {
         let text = format!("{} {}", error.path(), error.inner());
         let is_of_type = PyErr::from(error.into_inner()).is_instance_of::<PyTypeError>(values.py());
@@ -95,7 +98,7 @@ fn read<T: DeserializeOwned>(values: &Bound<'_, PyAny>) -> PyResult<T> {
 
 /// Raises `ValueError` if settings are out of range or cannot be combined.
 #[pyfunction]
-fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+fn check_settings(kind: &str, values: &Bound<PyAny>) -> PyResult<()> {
     match kind {
         "sample" => read::<Settings>(values)?.check()?,
         "evidence" => read::<EvidenceSettings>(values)?.check()?,
@@ -109,21 +112,18 @@ fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyo3(signature = (problem, settings, *, start, state, callback))]
 fn run<'py>(
     py: Python<'py>,
-    problem: Space<'py>,
-    settings: &Bound<'py, PyAny>,
-    start: Option<PyReadonlyArray1<'py, f64>>,
+    problem: Space,
+    settings: &Bound<PyAny>,
+    start: Option<Vector>,
     #[pyo3(from_py_with = arrays::read_state)] state: Option<State>,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let start = match &start {
-        Some(start) => Some(contiguous("start", start)?.to_vec()),
-        None => None,
-    };
+    callback: Option<&Bound<PyAny>>,
+) -> Found<'py> {
+    let start = start.as_ref().map(|start| contiguous("start", start)).transpose()?;
     let settings: Settings = read(settings)?;
     let inverse = problem.inverse()?;
     let work = problem.on_space(|space, control| {
         let outer = Outer::of(space);
-        let start = start.map(|start| outer.of_planes(start));
+        let start = start.map(|start| outer.of_planes(start.to_vec()));
         let settings = Settings { start, ..settings };
         let found = match state {
             Some(mut state) => {
@@ -159,14 +159,13 @@ fn outer_max_margin(
 
 /// Returns a point inside version space; see `VersionSpace.feasible_point`.
 #[pyfunction]
-#[pyo3(signature = (problem, *, method, seed, callback))]
 fn feasible_point<'py>(
     py: Python<'py>,
-    problem: Space<'py>,
+    problem: Space,
     method: &str,
     seed: u64,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+    callback: Option<&Bound<PyAny>>,
+) -> Found<'py> {
     let (dual, has_found) = problem.call(py, callback, false, |space, control| {
         let found = match method {
             "light_trap" => interior::feasible_point(space, seed, control)
@@ -187,18 +186,18 @@ fn feasible_point<'py>(
 
 /// Returns R-hat of each quantity of (quantity, trajectory, draw); see `bayespoint.results.diagnostics`.
 #[pyfunction]
-fn r_hat(draws: PyReadonlyArray3<'_, f64>) -> PyResult<Vec<f64>> {
+fn r_hat(draws: PyReadonlyArray3<f64>) -> PyResult<Vec<f64>> {
     of_each(&draws, Coordinates::r_hat)
 }
 
 /// Returns the bulk effective sample size of each quantity.
 #[pyfunction]
-fn effective_size(draws: PyReadonlyArray3<'_, f64>) -> PyResult<Vec<f64>> {
+fn effective_size(draws: PyReadonlyArray3<f64>) -> PyResult<Vec<f64>> {
     of_each(&draws, Coordinates::ess)
 }
 
 fn of_each(
-    draws: &PyReadonlyArray3<'_, f64>,
+    draws: &PyReadonlyArray3<f64>,
     statistic: fn(&Coordinates, &[f64]) -> f64,
 ) -> PyResult<Vec<f64>> {
     let (_, t, n) = draws.as_array().dim();

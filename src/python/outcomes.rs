@@ -2,9 +2,10 @@
 
 use numpy::ndarray::{Array2, Array3};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 use pythonize::pythonize;
 
+use super::Found;
 use super::arrays;
 use super::space::Outer;
 use crate::ensemble::{CenterOfMass, Outcome};
@@ -17,7 +18,7 @@ pub fn layers(layers: Vec<[u32; 2]>) -> Array2<i64> {
 }
 
 /// Returns the outcome with vectors of several classes as Python has them.
-pub fn outer(mut outcome: Outcome, outer: Outer<'_>) -> Outcome {
+pub fn outer(mut outcome: Outcome, outer: Outer) -> Outcome {
     let (chains, n, _) = outcome.draws.dim();
     let CenterOfMass { dual, impulse, .. } = &mut outcome.center;
     for vector in [dual, impulse, &mut outcome.state.draws] {
@@ -31,7 +32,7 @@ pub fn outer(mut outcome: Outcome, outer: Outer<'_>) -> Outcome {
     outcome
 }
 
-pub fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
+pub fn run(py: Python<'_>, outcome: Outcome) -> Found<'_> {
     let (m, length) = (outcome.draws.dim().2, outcome.length());
     let CenterOfMass { dual, norm, error, impulse } = outcome.center;
     let watched = outcome.watched.into_iter().map(i64::try_from).collect::<Result<Vec<_>, _>>()?;
@@ -65,7 +66,7 @@ pub fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     )
 }
 
-pub fn evidence(py: Python<'_>, found: EvidenceOutcome) -> PyResult<Bound<'_, PyDict>> {
+pub fn evidence(py: Python<'_>, found: EvidenceOutcome) -> Found<'_> {
     dict!(py,
         "value" => found.values,
         "error" => found.errors,
@@ -80,7 +81,7 @@ pub fn evidence(py: Python<'_>, found: EvidenceOutcome) -> PyResult<Bound<'_, Py
     )
 }
 
-pub fn max_margin(py: Python<'_>, found: MaxMargin) -> PyResult<Bound<'_, PyDict>> {
+pub fn max_margin(py: Python<'_>, found: MaxMargin) -> Found<'_> {
     dict!(py,
         "dual_coef" => found.dual,
         "multipliers" => found.multipliers,

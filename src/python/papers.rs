@@ -3,9 +3,9 @@
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
-use super::arrays::contiguous;
+use super::Found;
+use super::arrays::{Vector, contiguous};
 use super::outcomes::layers;
 use super::space::Space;
 use super::{outcomes, read};
@@ -19,7 +19,7 @@ use crate::papers::perceptron::{PerceptronSettings, perceptron};
 use crate::space::VersionSpace;
 
 /// As [`super::check_settings`], for what only the papers use.
-pub fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+pub fn check_settings(kind: &str, values: &Bound<PyAny>) -> PyResult<()> {
     match kind {
         "motion" => read::<Motion>(values)?.check()?,
         "flight" => read::<MotionSettings>(values)?.check()?,
@@ -39,17 +39,16 @@ pub fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyo3(signature = (problem, settings, *, start, callback))]
 pub fn fly<'py>(
     py: Python<'py>,
-    problem: Space<'py>,
-    settings: &Bound<'py, PyAny>,
-    start: Option<PyReadonlyArray1<'py, f64>>,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+    problem: Space,
+    settings: &Bound<PyAny>,
+    start: Option<Vector>,
+    callback: Option<&Bound<PyAny>>,
+) -> Found<'py> {
     let mut settings = read::<MotionSettings>(settings)?;
     if let Some(start) = &start {
         settings.run.start = Some(contiguous("start", start)?.to_vec());
     }
-    let work =
-        |space: &VersionSpace<'_>, control: &Control| motions::fly(space, &settings, control);
+    let work = |space: &VersionSpace, control: &Control| motions::fly(space, &settings, control);
     let flight = problem.call(py, callback, true, work)?;
     let has_ended = flight.run.stop_reason == StopReason::Ended;
     let found = outcomes::run(py, flight.run)?;
@@ -68,10 +67,7 @@ measurement! {
     correlation: true, pairs::correlation, of_pairs
 }
 
-fn of_pairs(
-    py: Python<'_>,
-    (pairs, scatterer): (Array2<Pair>, Option<f64>),
-) -> PyResult<Bound<'_, PyDict>> {
+fn of_pairs(py: Python<'_>, (pairs, scatterer): (Array2<Pair>, Option<f64>)) -> Found<'_> {
     dict!(py,
         "pair_bounces": pairs.map(|pair| pair.0).into_pyarray(py),
         "pair_lengths": pairs.map(|pair| pair.1).into_pyarray(py),
@@ -85,7 +81,7 @@ measurement! {
     onion: true, layered::onion, of_layers
 }
 
-fn of_layers(py: Python<'_>, found: OnionOutcome) -> PyResult<Bound<'_, PyDict>> {
+fn of_layers(py: Python<'_>, found: OnionOutcome) -> Found<'_> {
     dict!(py,
         "centers": found.centers.into_pyarray(py),
         "center_norm": found.norms.into_pyarray(py),
@@ -102,14 +98,14 @@ fn of_layers(py: Python<'_>, found: OnionOutcome) -> PyResult<Bound<'_, PyDict>>
 
 /// Runs the light trap of the paper; see `bayespoint.papers.light_trap`.
 #[pyfunction]
-#[pyo3(name = "light_trap", signature = (problem, *, seed, callback))]
+#[pyo3(name = "light_trap")]
 pub fn light_trap_one_way<'py>(
     py: Python<'py>,
-    problem: Space<'py>,
+    problem: Space,
     seed: u64,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let work = |space: &VersionSpace<'_>, control: &Control| one_way(space, seed, control);
+    callback: Option<&Bound<PyAny>>,
+) -> Found<'py> {
+    let work = |space: &VersionSpace, control: &Control| one_way(space, seed, control);
     let found = problem.call(py, callback, false, work)?;
     let errors: Vec<i64> = found.errors.into_iter().map(i64::from).collect();
     dict!(py,
@@ -122,14 +118,14 @@ pub fn light_trap_one_way<'py>(
 
 /// Runs the kernel perceptron in a given order; see `bayespoint.papers.perceptron`.
 #[pyfunction]
-#[pyo3(name = "perceptron", signature = (problem, settings, *, order, callback))]
+#[pyo3(name = "perceptron")]
 pub fn perceptron_path<'py>(
     py: Python<'py>,
-    problem: Space<'py>,
-    settings: &Bound<'py, PyAny>,
-    order: PyReadonlyArray1<'py, i64>,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+    problem: Space,
+    settings: &Bound<PyAny>,
+    order: PyReadonlyArray1<i64>,
+    callback: Option<&Bound<PyAny>>,
+) -> Found<'py> {
     let settings = read::<PerceptronSettings>(settings)?;
     let order: Vec<usize> = contiguous("order", &order)?
         .iter()

@@ -1,18 +1,17 @@
 //! Balls with soft walls; see `bayespoint.landmarks.sampling`.
 
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
-use super::arrays::{contiguous, matrix};
+use super::Found;
+use super::arrays::{Matrix, NewMatrix, Vector, check_shape, contiguous, matrix};
 use crate::base::require;
 use crate::laws::Trial;
 use crate::soft::{NormalLaw, SoftWalls, Turns};
 
 /// Balls about a normal distribution, which is an argument of `steps`.
 #[pyclass(name = "SoftBalls", module = "bayespoint._core")]
-#[derive(Debug)]
 pub struct SoftSampler(crate::soft::SoftBalls);
 
 #[pymethods]
@@ -33,14 +32,14 @@ impl SoftSampler {
         &mut self,
         py: Python<'py>,
         n_steps: usize,
-        mean: PyReadonlyArray1<'py, f64>,
-        root: PyReadonlyArray2<'py, f64>,
-        walls: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+        mean: Vector,
+        root: Matrix,
+        walls: Bound<PyAny>,
+    ) -> Found<'py> {
         let normal = NormalLaw { mean: contiguous("mean", &mean)?, root: matrix("root", &root)? };
         let d = normal.mean.len();
         let fits = normal.root.len() == d * d && d == self.0.dimension();
-        require(fits, "root", "another shape", "a square matrix as large as the mean")?;
+        check_shape("root", fits, root.as_array().dim())?;
         let mut walls = Callbacks { walls: walls.unbind(), dimension: d };
         let found = py.detach(|| self.0.steps(n_steps, &normal, &mut walls))?;
         let n = self.0.len();
@@ -100,15 +99,9 @@ impl Callbacks {
             let along: Vec<[f64; 2]> = trials.iter().map(|trial| trial.along).collect();
             let balls = numbers(py, trials.iter().map(|trial| trial.ball));
             let found = self.walls.call_method1(py, name, ((balls, pairs(py, &along)),))?;
-            let found: PyReadonlyArray2<'_, f64> = found.extract(py)?;
+            let found: Matrix = found.extract(py)?;
             let found = found.as_array();
-            let shape = found.dim();
-            require(
-                shape == (trials.len(), columns),
-                "walls",
-                format_args!("{shape:?}"),
-                "a row for each trial",
-            )?;
+            check_shape("walls", found.dim() == (trials.len(), columns), found.dim())?;
             Ok(found.iter().copied().collect())
         })
     }
@@ -121,6 +114,6 @@ fn numbers(py: Python<'_>, balls: impl Iterator<Item = usize>) -> Bound<'_, PyAr
         .into_pyarray(py)
 }
 
-fn pairs<'py>(py: Python<'py>, pairs: &[[f64; 2]]) -> Bound<'py, PyArray2<f64>> {
+fn pairs<'py>(py: Python<'py>, pairs: &[[f64; 2]]) -> NewMatrix<'py> {
     Array2::from(pairs.to_vec()).into_pyarray(py)
 }

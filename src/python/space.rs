@@ -3,9 +3,9 @@
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use super::arrays::{Rows, contiguous, matrix};
+use super::arrays::{Matrix, Rows, Vector, check_shape, contiguous, matrix};
 use super::call;
-use crate::base::{Control, Error, Result, memory, require};
+use crate::base::{Control, Error, Result, memory};
 use crate::gram::{ClassPlanes, Gram, Planes, Wall, Walls};
 use crate::linalg::Inverse;
 use crate::space::VersionSpace;
@@ -13,7 +13,7 @@ use crate::space::VersionSpace;
 /// Vectors of length m that every call allocates, for the problem and a ball, before any further check of memory.
 const VECTORS: usize = 64;
 
-type Factored<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
+type Factored<'py> = (Matrix<'py>, Vector<'py>);
 
 /// Walls: the attributes of `bayespoint.engine.walls.Walls`.
 #[derive(FromPyObject)]
@@ -21,7 +21,7 @@ struct WallArrays<'py> {
     /// Shape (W, 3).
     coordinates: PyReadonlyArray2<'py, i64>,
     /// Shape (W, 3), 0 for missing coordinates.
-    coefficients: PyReadonlyArray2<'py, f64>,
+    coefficients: Matrix<'py>,
     /// Shape (W,), -1 for none.
     observations: PyReadonlyArray1<'py, i64>,
 }
@@ -34,7 +34,7 @@ pub struct Space<'py> {
     n_functions: usize,
     walls: Option<WallArrays<'py>>,
     offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
+    softness: Vector<'py>,
     #[pyo3(from_py_with = factored)]
     inverse: Option<Factored<'py>>,
 }
@@ -88,20 +88,22 @@ fn factored<'py>(inverse: &Bound<'py, PyAny>) -> PyResult<Option<Factored<'py>>>
     Ok(Some((factor.getattr("lower")?.getattr("T")?.extract()?, diagonal)))
 }
 
+/// Returns an index, or an error for a negative number.
+fn index(name: &'static str, number: i64) -> Result<usize> {
+    usize::try_from(number).map_err(|_| Error::invalid(name, number, "an index of at least 0"))
+}
+
 impl WallArrays<'_> {
     fn walls(&self) -> Result<Vec<Wall>> {
         let (j, b) = (self.coordinates.as_array(), self.coefficients.as_array());
         let observations = self.observations.as_array();
         let fits = j.dim() == b.dim() && j.nrows() == observations.len();
-        require(fits, "walls", format_args!("shape {:?}", b.dim()), "arrays that belong together")?;
-        let index =
-            |x: &i64| usize::try_from(*x).map_err(|_| Error::invalid("walls", x, "indices"));
+        check_shape("walls", fits, b.dim())?;
         let rows = j.rows().into_iter().zip(b.rows()).zip(observations);
         rows.map(|((j, b), observation)| {
-            let terms =
-                j.iter().zip(b).filter(|(_, b)| **b != 0.0).map(|(j, b)| Ok((index(j)?, *b)));
-            let observation = if *observation < 0 { None } else { Some(index(observation)?) };
-            Ok((terms.collect::<Result<_>>()?, observation))
+            let terms = j.iter().zip(b).filter(|(_, b)| **b != 0.0);
+            let terms = terms.map(|(j, b)| Ok((index("walls", *j)?, *b)));
+            Ok((terms.collect::<Result<_>>()?, usize::try_from(*observation).ok()))
         })
         .collect()
     }
@@ -118,11 +120,8 @@ impl Space<'_> {
             let signs = label.iter().map(|&label| if label > 0 { 1 } else { -1 }).collect();
             return Ok(Box::new(|gram| VersionSpace::new(gram, signs)));
         }
-        let index = |&label: &i64| {
-            let wanted = "in 0, ..., n_functions - 1";
-            usize::try_from(label).map_err(|_| Error::invalid("label", label, wanted))
-        };
-        let label = label.iter().map(index).collect::<Result<Vec<_>>>()?;
+        let label = label.iter().map(|&label| index("label", label));
+        let label = label.collect::<Result<Vec<_>>>()?;
         Ok(Box::new(move |gram| VersionSpace::of_classes(gram, &label, n_classes)))
     }
 
@@ -142,10 +141,10 @@ impl Space<'_> {
     /// Runs `work` detached from the interpreter and open to interrupts; on this thread, if it has but one and no callback.
     pub fn call<R: Send>(
         &self,
-        py: Python<'_>,
-        callback: Option<&Bound<'_, PyAny>>,
+        py: Python,
+        callback: Option<&Bound<PyAny>>,
         has_threads: bool,
-        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
+        work: impl FnOnce(&VersionSpace, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
         let work = self.on_space(work)?;
         if has_threads || callback.is_some() {
@@ -156,7 +155,7 @@ impl Space<'_> {
 
     pub fn on_space<R>(
         &self,
-        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
+        work: impl FnOnce(&VersionSpace, &Control) -> Result<R> + Send,
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
         let labeled = self.labeled()?;
         let walls = self.walls.as_ref().map_or(0, |walls| walls.observations.len().unwrap_or(0));
