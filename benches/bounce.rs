@@ -66,13 +66,6 @@ fn benches(criterion: &mut Criterion<Clock>) {
                 pass::advance(arch, black_box(&mut f), black_box(&mut g), (0.8, 0.6), &[kick], 0.0)
             });
         });
-        group.bench_function(BenchmarkId::new("plain", m), |b| {
-            b.iter(|| {
-                k += 1;
-                let kick = (1e-9, row(k));
-                pass::advance_plain(black_box(&mut f), black_box(&mut g), (0.8, 0.6), &[kick], 0.0)
-            });
-        });
         #[allow(clippy::cast_possible_truncation, reason = "half the memory")]
         let singles =
             LazyCell::new(|| problem.gram.iter().map(|&x| x as f32).collect::<Vec<f32>>());

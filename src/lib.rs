@@ -58,14 +58,13 @@ mod python;
 
 pub use ball::Ball;
 pub use base::{Control, Error, Result, State};
-pub use ensemble::{Average, CenterOfMass, Outcome, Settings, StopReason, resume, run, run_with};
+pub use ensemble::{Average, CenterOfMass, Outcome, Settings, StopReason, run, sample};
 pub use evidence::{EvidenceOutcome, EvidenceSettings, evidence};
 pub use gram::{Gram, Wall};
 pub use interior::{MarginSettings, MaxMargin, Start, feasible_point, max_margin};
 pub use laws::{Largest, Law, Observed, Paths, Trial};
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
-pub use simd::{Entry, Precision, Row, pass};
-pub use simd::{distance, tall};
+pub use simd::{Entry, Precision, Row, distance, pass, tall};
 pub use soft::{NormalLaw, SoftBalls, SoftDraws, SoftWalls, Turns};
 pub use space::{Mirror, Transparency, VersionSpace};
 pub use trajectory::{

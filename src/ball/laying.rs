@@ -6,7 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::frame::Frame;
 use super::{Ball, on_side};
-use crate::base::{Control, Error, Result, require};
+use crate::base::{Control, Error, Result, require, require_sound};
 use crate::gram::Gram;
 use crate::linalg::Draw;
 use crate::simd::{NextWall, Precision, dot};
@@ -47,7 +47,7 @@ impl Ball {
         };
         let out = &mut [ball.f.as_mut_slice(), &mut ball.g];
         gram.multiply(&[position, direction], out, Precision::Compensated, control)?;
-        ball.orthonormalize(gram, |name, value| {
+        ball.orthonormalize(|name, value| {
             let got = format!("one of squared length {value:e}");
             let wanted =
                 "a vector of positive length, a direction also after projection on the tangent space";
@@ -100,11 +100,9 @@ impl Ball {
         let out = &mut [self.f.as_mut_slice(), &mut self.g];
         gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
         self.frame.lay(position, direction);
-        let norm = dot::dot(gram.arch, &self.frame.p, &self.f);
-        if norm.is_nan() || (norm - 1.0).abs() > 1e-3 {
-            return Err(Error::Breakdown { what: "squared length of the position", value: norm });
-        }
-        let angle = self.orthonormalize(gram, |what, value| Error::Breakdown { what, value })?;
+        let norm = dot::dot(&self.frame.p, &self.f);
+        require_sound((norm - 1.0).abs() <= 1e-3, "squared length of the position", norm)?;
+        let angle = self.orthonormalize(|what, value| Error::Breakdown { what, value })?;
         let drift = drift(gram, &self.f, &old_f);
         for (f, old) in self.f.iter_mut().zip(&old_f) {
             // The exact zero of a wall just hit stays if the position does.
@@ -115,28 +113,23 @@ impl Ball {
     }
 
     /// Orthonormalizes frame (at θ = 0) and plane coordinates. Returns the angle between position and direction before.
-    fn orthonormalize(
-        &mut self,
-        gram: &Gram,
-        error: impl Fn(&'static str, f64) -> Error,
-    ) -> Result<f64> {
-        let arch = gram.arch;
-        let square = dot::dot(arch, &self.frame.p, &self.f);
+    fn orthonormalize(&mut self, error: impl Fn(&'static str, f64) -> Error) -> Result<f64> {
+        let square = dot::dot(&self.frame.p, &self.f);
         if !(square > 0.0 && square.is_finite()) {
             return Err(error("position", square));
         }
         let scale = square.sqrt().recip();
         dot::scale(&mut self.frame.p, scale);
         dot::scale(&mut self.f, scale);
-        let whole = dot::dot(arch, &self.frame.q, &self.g);
-        let radial = dot::dot(arch, &self.frame.q, &self.f);
+        let whole = dot::dot(&self.frame.q, &self.g);
+        let radial = dot::dot(&self.frame.q, &self.f);
         // Twice, because one projection leaves a remainder of the order of its rounding.
         for _ in 0..2 {
-            let along = dot::dot(arch, &self.frame.q, &self.f);
-            dot::axpy(arch, -along, &self.frame.p, &mut self.frame.q);
-            dot::axpy(arch, -along, &self.f, &mut self.g);
+            let along = dot::dot(&self.frame.q, &self.f);
+            dot::axpy(-along, &self.frame.p, &mut self.frame.q);
+            dot::axpy(-along, &self.f, &mut self.g);
         }
-        let square = dot::dot(arch, &self.frame.q, &self.g);
+        let square = dot::dot(&self.frame.q, &self.g);
         if !(square > 1e-20 * whole && square.is_finite()) {
             return Err(error("direction", square));
         }

@@ -71,7 +71,7 @@ impl Ball {
         let (mut f, mut g) = (vec![0.0; gram.len()], vec![0.0; gram.len()]);
         let out = &mut [f.as_mut_slice(), &mut g];
         gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
-        let dot = |a: &[f64], b: &[f64]| dot::dot(gram.arch, a, b);
+        let dot = dot::dot::<f64>;
         let unit = (dot(&position, &f) - 1.0).abs() < CLOSE
             && (dot(&direction, &g) - 1.0).abs() < CLOSE
             && dot(&direction, &f).abs() < CLOSE;
@@ -242,7 +242,7 @@ impl Ball {
         // coefficients enters times the cotangent of that angle, and in few dimensions it would grow from draw to draw.
         let drawn = (0..DRAWS).find_map(|_| {
             let normal = draw();
-            let along = dot::dot(gram.arch, &normal.dual, &self.f);
+            let along = dot::dot(&normal.dual, &self.f);
             let square = normal.square - along * along;
             (square > 0.5 * normal.square).then_some((normal, along, square))
         });
@@ -271,15 +271,14 @@ impl Ball {
         self.fly(gram, angle);
         let (position, mut direction) = self.frame.unfold();
         if let Some(mut turned) = factor.turn(&self.f, &self.g, rng) {
-            let arch = gram.arch;
             let mut field = gram.combination(&turned, control)?;
-            dot::axpy(arch, 1.0, &self.g, &mut field);
-            dot::axpy(arch, 1.0, &direction, &mut turned);
+            dot::axpy(1.0, &self.g, &mut field);
+            dot::axpy(1.0, &direction, &mut turned);
             // The factor reproduces the matrix only up to rounding, which large dual coefficients amplify.
-            let along = dot::dot(arch, &turned, &self.f);
-            dot::axpy(arch, -along, &position, &mut turned);
-            dot::axpy(arch, -along, &self.f, &mut field);
-            let scale = dot::dot(arch, &turned, &field).sqrt().recip();
+            let along = dot::dot(&turned, &self.f);
+            dot::axpy(-along, &position, &mut turned);
+            dot::axpy(-along, &self.f, &mut field);
+            let scale = dot::dot(&turned, &field).sqrt().recip();
             // Not finite if the matrix is indefinite by more than rounding. Then the old direction stays.
             if scale.is_finite() {
                 dot::scale(&mut turned, scale);

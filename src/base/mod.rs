@@ -8,8 +8,8 @@ mod range;
 mod state;
 
 pub use control::Control;
-pub use error::SMALLEST_MARGIN;
-pub use error::{Error, Result};
-pub use range::{check_count, check_positive, count, require, some_count};
-pub use state::State;
-pub use state::{decode, encode, ensure, ensure_finite, ensure_vectors, incompatible};
+pub use error::{Error, Result, SMALLEST_MARGIN};
+pub use range::{
+    blocks, check_count, check_length, check_positive, count, require, require_sound, some_count,
+};
+pub use state::{State, decode, encode, ensure, ensure_finite, ensure_vectors, incompatible};

@@ -1,12 +1,18 @@
 //! Checks of positive settings, and of counts that arrive as signed integers.
 
 use std::fmt::Display;
+use std::ops::Range;
 
 use serde::{Deserialize, Deserializer};
 
 use super::error::{Error, Result};
 
 const COUNT: &str = "an integer of at least 1";
+
+/// Returns the ranges of blocks of n numbers; the last one may be smaller.
+pub fn blocks(n: usize, size: usize) -> impl DoubleEndedIterator<Item = Range<usize>> {
+    (0..n).step_by(size).map(move |first| first..n.min(first + size))
+}
 
 /// Returns [`Error::Invalid`] unless a condition on an argument holds.
 pub fn require(
@@ -16,6 +22,17 @@ pub fn require(
     wanted: &'static str,
 ) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::invalid(name, got, wanted)) }
+}
+
+/// Returns [`Error::Breakdown`] unless a condition on a computed quantity holds.
+pub fn require_sound(holds: bool, what: &'static str, value: f64) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::Breakdown { what, value }) }
+}
+
+/// As [`require`], for the length of an array.
+pub fn check_length(name: &'static str, length: usize, wanted: usize) -> Result<()> {
+    let got = format_args!("length {length} in place of {wanted}");
+    require(length == wanted, name, got, "as long as the problem asks")
 }
 
 pub fn check_count(name: &'static str, count: u64) -> Result<()> {

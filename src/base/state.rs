@@ -11,7 +11,7 @@ use super::range::require;
 /// Version of the encoded bytes. Raise it whenever a stored struct changes; other versions are refused.
 const VERSION: u64 = 5;
 
-/// The state of a run that can be continued; see [`crate::resume`].
+/// The state of a run that can be continued; see [`crate::sample`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// All but the draws, encoded, with a version and a checksum.

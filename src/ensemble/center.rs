@@ -137,16 +137,15 @@ fn sum<'b>(m: usize, batches: impl IntoIterator<Item = &'b Batch>) -> Batch {
 /// correlation length exceeds one; weights by length do for one long trajectory; few trajectories are a noisy sample.
 pub fn center<L: AsRef<[Batch]>>(gram: &Gram, trajectories: &[L]) -> Center {
     let m = gram.len();
-    let arch = gram.arch;
     let sums: Vec<Batch> = trajectories.iter().map(|list| sum(m, list.as_ref())).collect();
     let total = sum(m, &sums);
-    let square = dot::dot(arch, &total.integral, total.field());
+    let square = dot::dot(&total.integral, total.field());
     let length = total.length;
     let norm = square.max(0.0).sqrt() / length;
     // Squared length of a piece's residual orthogonal to the mean.
     let across = |integral: &[f64], field: &[f64], part: f64| {
-        let own = dot::dot(arch, integral, field);
-        let along = dot::dot(arch, integral, total.field()) / length;
+        let own = dot::dot(integral, field);
+        let along = dot::dot(integral, total.field()) / length;
         let residual = own - 2.0 * part * along + part * part * norm * norm;
         let radial = if norm > 0.0 { (along - part * norm * norm) / norm } else { 0.0 };
         (residual - radial * radial).max(0.0)

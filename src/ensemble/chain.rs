@@ -57,9 +57,9 @@ pub struct Chain<'s, D = Geodesic> {
     pub trajectory: Trajectory<'s, D>,
     pub path: Path,
     /// Densities at the walls, if the center is one of conditional means.
-    pub(super) densities: Option<Densities<'s>>,
+    pub densities: Option<Densities<'s>>,
     /// The draws of the measured path; it records none during the burn-in.
-    pub(super) recorder: Recorder,
+    pub recorder: Recorder,
 }
 
 /// The path of a trajectory, and its position in the present stage.
@@ -76,19 +76,12 @@ pub struct Path {
 }
 
 /// The stored form of a chain without its draws, of which it has the schedule.
-pub(super) type Stored = (Path, Option<Sums>, (f64, u64), TrajectoryState);
+pub type Stored = (Path, Option<Sums>, (f64, u64), TrajectoryState);
 
 impl<'s, D: Dynamics> Chain<'s, D> {
     pub fn new(trajectory: Trajectory<'s, D>, start: Start) -> Self {
         let path = Path { start, pieces: Vec::new(), origin: 0.0, first: 0, from: 0.0, step: 0.0 };
         Self { trajectory, path, densities: None, recorder: Recorder::none() }
-    }
-
-    /// Returns the chain with another dynamics from its present point on.
-    pub fn under<E: Dynamics>(self, dynamics: E) -> Chain<'s, E> {
-        let mut other = Chain::new(self.trajectory.under(dynamics), self.path.start);
-        other.densities = self.densities;
-        other
     }
 
     /// Drops all pieces and starts a new path.
@@ -100,7 +93,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 
     /// Begins a stage, whose pieces may have another length.
-    pub(super) fn begin_stage(&mut self) {
+    pub fn begin_stage(&mut self) {
         let (path, first) = (self.trajectory.tally().path, self.path.pieces.len());
         (self.path.origin, self.path.first, self.path.from) = (path, first, path);
         self.path.step = 0.0;
@@ -178,7 +171,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         (self.path.from, self.path.step) = (path, 0.0);
     }
 
-    pub(super) fn state(&self) -> Stored {
+    pub fn state(&self) -> Stored {
         (
             self.path.clone(),
             self.densities.as_ref().map(Densities::state),
@@ -189,7 +182,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
 }
 
 impl<'s> Chain<'s> {
-    pub(super) fn restored(
+    pub fn restored(
         run: &Context<'s, '_>,
         refresh: &Refresh<'s>,
         draws: (&[f64], &[f64]),
@@ -218,7 +211,7 @@ impl<'s> Chain<'s> {
     }
 }
 
-pub fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
+pub fn totals<D: Dynamics>(chains: &[Chain<D>]) -> (f64, u64) {
     chains.iter().fold((0.0, 0), |(path, arrivals), chain| {
         let tally = chain.trajectory.tally();
         (path + tally.path, arrivals + tally.arrivals())
@@ -226,7 +219,7 @@ pub fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
 }
 
 /// Prepares the averages of pieces for the center, in one pass over the matrix and two over the factor, with the same bits.
-pub(super) fn prepare<D: Dynamics>(chains: &mut [Chain<'_, D>], control: &Control) -> Result<()> {
+pub fn prepare<D: Dynamics>(chains: &mut [Chain<D>], control: &Control) -> Result<()> {
     let Some(first) = chains.first() else { return Ok(()) };
     let gram = first.trajectory.space().gram();
     let smoother = first.densities.as_ref().map(|densities| Arc::clone(&densities.smoother));
@@ -237,7 +230,7 @@ pub(super) fn prepare<D: Dynamics>(chains: &mut [Chain<'_, D>], control: &Contro
     center::fill_fields(gram, &mut batches, control)
 }
 
-pub fn estimate<D: Dynamics>(run: &Context<'_, '_>, chains: &mut [Chain<'_, D>]) -> Result<Center> {
+pub fn estimate<D: Dynamics>(run: &Context, chains: &mut [Chain<D>]) -> Result<Center> {
     // As many groups as threads, since reading the matrix takes most of the time.
     let mut groups: Vec<_> =
         chains.chunks_mut(chains.len().div_ceil(run.pool.n_threads())).collect();

@@ -103,14 +103,13 @@ impl<'a> Smoother<'a> {
                     wall_density(label, [*f, *c], *root, 1.0, mirror.of(label))
                 })
                 .collect();
-            let step = self.step(&dual, &densities);
-            let mut change = vec![step];
-            dot::add(&mut field, &change[0]);
-            let moved = change[0].clone();
+            let moved = self.step(&dual, &densities);
+            dot::add(&mut field, &moved);
+            let mut change = [moved.clone()];
             inverse.solve(&mut change, control)?;
             dot::add(&mut dual, &change[0]);
-            let square = dot::dot(inverse.arch, &moved, &change[0]);
-            if square <= NEAR * NEAR * dot::dot(inverse.arch, &field, &dual) {
+            let square = dot::dot(&moved, &change[0]);
+            if square <= NEAR * NEAR * dot::dot(&field, &dual) {
                 break;
             }
         }

@@ -7,7 +7,7 @@ use super::center::Center;
 use super::chain::{Chain, Context, estimate, totals};
 use super::settings::Average;
 use super::stages::Measurement;
-use crate::base::{Error, Result, State, memory};
+use crate::base::{Result, State, memory, require_sound};
 use crate::interior::Start;
 use crate::simd::{Precision, dot};
 use crate::trajectory::{Dynamics, Tally};
@@ -89,8 +89,8 @@ impl Outcome {
 }
 
 /// Returns for each trajectory the share of the bounces of the others at planes that it never hit.
-fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
-    let share = |chain: &Chain<'_, D>| {
+fn missed<D: Dynamics>(chains: &[Chain<D>], hits: &[u64]) -> Vec<f64> {
+    let share = |chain: &Chain<D>| {
         let (mut missed, mut others) = (0, 0);
         for (&own, all) in chain.trajectory.tally().hits.iter().zip(hits) {
             others += all - own;
@@ -110,10 +110,8 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
         // Measures the drift at the end, also of runs too short for a re-projection on the way.
         pool.each(&mut self.chains, |_, chain| chain.trajectory.reproject(control))?;
         let center = self.center()?;
-        if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
-            let what = "length of the mean of the positions";
-            return Err(Error::Breakdown { what, value: center.norm });
-        }
+        let is_finite = center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite());
+        require_sound(is_finite, "length of the mean of the positions", center.norm)?;
         let mut hits = vec![0; space.len()];
         let (mut violations, mut drift) = (0.0, 0f64);
         for chain in &self.chains {
@@ -205,7 +203,7 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
 }
 
 /// Returns the angle in radians between two unit vectors given by dual coefficients; infinity if the first is zero.
-fn angle(run: &Context<'_, '_>, one: &[f64], other: &[f64]) -> Result<f64> {
+fn angle(run: &Context, one: &[f64], other: &[f64]) -> Result<f64> {
     if one.iter().all(|c| *c == 0.0) {
         return Ok(f64::INFINITY);
     }
@@ -214,7 +212,7 @@ fn angle(run: &Context<'_, '_>, one: &[f64], other: &[f64]) -> Result<f64> {
     Ok(2.0 * (0.5 * square.max(0.0).sqrt()).min(1.0).asin())
 }
 
-pub fn normalize(run: &Context<'_, '_>, dual: &mut [f64]) -> Result<()> {
+pub fn normalize(run: &Context, dual: &mut [f64]) -> Result<()> {
     let square = squared_length(run, dual)?;
     if square > 0.0 {
         dot::scale(dual, square.sqrt().recip());
@@ -222,7 +220,7 @@ pub fn normalize(run: &Context<'_, '_>, dual: &mut [f64]) -> Result<()> {
     Ok(())
 }
 
-fn squared_length(run: &Context<'_, '_>, dual: &[f64]) -> Result<f64> {
+fn squared_length(run: &Context, dual: &[f64]) -> Result<f64> {
     let field = run.space.gram().product(dual, Precision::Plain, run.control)?;
     Ok(dual.iter().zip(&field).map(|(c, f)| c * f).sum())
 }

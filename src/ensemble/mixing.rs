@@ -22,7 +22,7 @@ const RARE: f64 = 3.09;
 /// Returns the effective size of the first quantity in which the last `n` draws of every trajectory disagree, or are worth too
 /// few independent ones, of every coordinate recorded, and the square of each that changes its sign; none if all suffice. Too
 /// few draws to tell are enough.
-pub(super) fn shortfall(records: &[&Recorder], n: usize) -> Option<f64> {
+pub fn shortfall(records: &[&Recorder], n: usize) -> Option<f64> {
     let n = records.iter().map(|record| record.kept()).min().unwrap_or(0).min(n);
     if n < LEAST_DRAWS || n * records.len() < LEAST_IN_ALL {
         return None;

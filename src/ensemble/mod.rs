@@ -15,6 +15,5 @@ pub mod start;
 pub use center::{Batch, Center};
 pub use merge::{CenterOfMass, Outcome, StopReason};
 pub use pool::WorkerPool;
-pub use run::{resume, run, run_with};
-pub use settings::SHORTEST_LENGTH;
-pub use settings::{Average, Settings};
+pub use run::{run, sample};
+pub use settings::{Average, SHORTEST_LENGTH, Settings};

@@ -9,7 +9,7 @@ use super::merge::Outcome;
 use super::pool::WorkerPool;
 use super::settings::{Average, Settings};
 use super::stages::Measurement;
-use crate::base::{Control, Result, State, random, require};
+use crate::base::{Control, Result, State, check_length, random, require};
 use crate::linalg::Inverse;
 use crate::space::{VersionSpace, one_dimensional};
 
@@ -21,42 +21,22 @@ use crate::space::{VersionSpace, one_dimensional};
 /// version space seems empty, [`crate::Error::Breakdown`] where the arithmetic fails, [`crate::Error::Memory`],
 /// [`crate::Error::Time`] where [`Settings::max_time`] is over before a starting point is found, [`crate::Error::Interrupted`].
 pub fn run(space: &VersionSpace, settings: &Settings, control: &Control) -> Result<Outcome> {
-    run_with(space, settings, None, control)
-}
-
-/// Continues a run to new limits: `length` and `max_bounces` in `settings` are those of the whole path of each trajectory.
-///
-/// `state` must hold all draws. The problem, the inverse and the settings must be those of the earlier run, except for the
-/// limits, the threads, the seed and the start. If the tolerance ended the earlier run, and ends this one too, the outcome has
-/// the bits of a single run, for every number of threads. A path cut by another limit continues with the same law.
-///
-/// Errors as [`run_with`]; and [`crate::Error::Invalid`] for a state that does not fit.
-pub fn resume(
-    space: &VersionSpace,
-    settings: &Settings,
-    inverse: Option<Inverse<'_>>,
-    state: &State,
-    control: &Control,
-) -> Result<Outcome> {
-    sample(space, settings, inverse, Some(state), control)
+    sample(space, settings, None, None, control)
 }
 
 /// As [`run`]; with the inverse of the Gram matrix the center is of conditional means, with less noise, as are refreshes.
 ///
-/// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size.
-pub fn run_with(
+/// With a state it continues a run to new limits: `length` and `max_bounces` in `settings` are those of the whole path of
+/// each trajectory. The state must hold all draws. The problem, the inverse and the settings must be those of the earlier
+/// run, except for the limits, the threads, the seed and the start. If the tolerance ended the earlier run, and ends this one
+/// too, the outcome has the bits of a single run, for every number of threads. A path cut by another limit continues with the
+/// same law.
+///
+/// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size or a state that does not fit.
+pub fn sample(
     space: &VersionSpace,
     settings: &Settings,
-    inverse: Option<Inverse<'_>>,
-    control: &Control,
-) -> Result<Outcome> {
-    sample(space, settings, inverse, None, control)
-}
-
-fn sample(
-    space: &VersionSpace,
-    settings: &Settings,
-    inverse: Option<Inverse<'_>>,
+    inverse: Option<Inverse>,
     state: Option<&State>,
     control: &Control,
 ) -> Result<Outcome> {
@@ -68,16 +48,15 @@ fn sample(
 pub fn prepared<R>(
     space: &VersionSpace,
     settings: &Settings,
-    inverse: Option<Inverse<'_>>,
+    inverse: Option<Inverse>,
     resumes: bool,
     control: &Control,
-    work: impl FnOnce(&Context<'_, '_>) -> Result<R>,
+    work: impl FnOnce(&Context) -> Result<R>,
 ) -> Result<R> {
     let of_planes;
     let settings = match (space.walls(), &settings.start) {
         (Some(walls), Some(start)) => {
-            let got = format_args!("{} coefficients", start.len());
-            require(start.len() == walls.coordinates, "start", got, "one per coordinate")?;
+            check_length("start", start.len(), walls.coordinates)?;
             of_planes = Settings { start: Some(walls.plane_duals(start)), ..settings.clone() };
             &of_planes
         }
@@ -88,8 +67,7 @@ pub fn prepared<R>(
     space.check_coinciding(settings.mirror)?;
     let inverse = inverse.map(|inverse| inverse.of_planes(space.gram()));
     if let Some(inverse) = inverse {
-        let got = format_args!("{} rows", inverse.len());
-        require(inverse.len() == space.len(), "factor", got, "one row for each example")?;
+        check_length("factor", inverse.len(), space.len())?;
     }
     let is_known = space.walls().is_none() || settings.mirror.is_hard();
     let fits = settings.average != Average::Conditional || is_known;
@@ -110,7 +88,7 @@ pub fn prepared<R>(
     work(&run)
 }
 
-fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
+fn geodesic(run: &Context, state: Option<&State>) -> Result<Outcome> {
     let settings = run.settings;
     let mut measurement = if let Some(state) = state {
         Measurement::restored(run, state)?

@@ -147,7 +147,7 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
                 return Ok(Some(StopReason::MaxTime));
             }
             pool.each(&mut self.chains, |_, chain| chain.extend(stage, unit, limit, control))?;
-            let is_done = |chain: &Chain<'_, D>| {
+            let is_done = |chain: &Chain<D>| {
                 chain.path.pieces.len() >= stage || reached(chain, limit).is_some()
             };
             if !self.chains.iter().all(is_done) {
@@ -239,7 +239,7 @@ impl<'s, 'r> Measurement<'s, 'r, Geodesic> {
 }
 
 /// Returns the sizes that a run and its continuation have in common, and their names.
-fn sizes(run: &Context<'_, '_>) -> [(&'static str, usize); 3] {
+fn sizes(run: &Context) -> [(&'static str, usize); 3] {
     let settings = run.settings;
     [
         ("examples", run.space.len()),
@@ -266,7 +266,7 @@ fn draws(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64],
     Ok(records)
 }
 
-fn reached<D: Dynamics>(chain: &Chain<'_, D>, limit: Goal) -> Option<StopReason> {
+fn reached<D: Dynamics>(chain: &Chain<D>, limit: Goal) -> Option<StopReason> {
     let tally = chain.trajectory.tally();
     if chain.trajectory.dynamics().has_ended() {
         Some(StopReason::Ended)

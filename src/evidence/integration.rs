@@ -118,7 +118,7 @@ pub fn evidence(
 }
 
 /// Checks that three copies of all samples fit into memory, and the next round.
-fn check_memory(walkers: &[TripWalker<'_>]) -> Result<()> {
+fn check_memory(walkers: &[TripWalker]) -> Result<()> {
     // Bytes of a number and its key in a tree.
     const ENTRY: usize = 64;
     let samples = walkers.iter().flat_map(|(walker, _)| walker.samples.all());
@@ -147,7 +147,7 @@ impl Integration<'_> {
         self.trip(walker, true, unit)
     }
 
-    fn trip(&self, walker: &mut LadderWalker<'_, Layers>, up: bool, unit: f64) -> Result<()> {
+    fn trip(&self, walker: &mut LadderWalker<Layers>, up: bool, unit: f64) -> Result<()> {
         let last = self.ladder.len() - 1;
         for k in 0..=last {
             let k = if up { last - k } else { k };
@@ -162,7 +162,7 @@ impl Integration<'_> {
     }
 
     /// Returns half the difference of ln Z at the targets between the trips up and down.
-    fn lags(&self, walkers: &[TripWalker<'_>]) -> Vec<f64> {
+    fn lags(&self, walkers: &[TripWalker]) -> Vec<f64> {
         let [down, up] = [0, 1].map(|parity| {
             let stages = self.combine(walkers, |trip| trip % 2 == parity);
             log_z(&stages, &self.descent.targets)
@@ -173,11 +173,7 @@ impl Integration<'_> {
     }
 
     /// Combines the samples of the trips that `keep` selects, stage by stage.
-    fn combine(
-        &self,
-        walkers: &[TripWalker<'_>],
-        keep: impl Fn(usize) -> bool,
-    ) -> Vec<StageEstimate> {
+    fn combine(&self, walkers: &[TripWalker], keep: impl Fn(usize) -> bool) -> Vec<StageEstimate> {
         let stages = self.descent.stages().into_iter();
         stages.map(|stage| self.combine_stage(stage, walkers, &keep)).collect()
     }
@@ -185,7 +181,7 @@ impl Integration<'_> {
     fn combine_stage(
         &self,
         stage: Stage,
-        walkers: &[TripWalker<'_>],
+        walkers: &[TripWalker],
         keep: &impl Fn(usize) -> bool,
     ) -> StageEstimate {
         let on_rung = |k| {
@@ -212,7 +208,7 @@ impl Integration<'_> {
     }
 
     /// Returns the rungs and the mean violations on them, stage by stage.
-    fn profile(&self, walkers: &[TripWalker<'_>]) -> (Vec<f64>, Vec<f64>) {
+    fn profile(&self, walkers: &[TripWalker]) -> (Vec<f64>, Vec<f64>) {
         let mean = |stage: &Stage, k: usize| {
             let paths = stage.by_count(&paths_by_layer(walkers, k..k + 1));
             let violated = paths.iter().map(|(count, path)| f64::from(*count) * path);
@@ -227,7 +223,7 @@ impl Integration<'_> {
 
     /// Returns the layers, and the share of each in the path with the same number of violations. Given this number, layers have the
     /// same distribution on all rungs of the first stage, so that their shares are ratios of paths.
-    fn layers(&self, walkers: &[TripWalker<'_>]) -> (Vec<[u32; 2]>, Vec<f64>) {
+    fn layers(&self, walkers: &[TripWalker]) -> (Vec<[u32; 2]>, Vec<f64>) {
         let first = self.descent.stages()[0];
         let paths = paths_by_layer(walkers, first.rungs(&self.ladder));
         let totals = first.by_count(&paths);
@@ -236,7 +232,7 @@ impl Integration<'_> {
     }
 }
 
-fn paths_by_layer(walkers: &[TripWalker<'_>], rungs: Range<usize>) -> Layers {
+fn paths_by_layer(walkers: &[TripWalker], rungs: Range<usize>) -> Layers {
     let pieces =
         walkers.iter().flat_map(|(walker, _)| rungs.clone().flat_map(|k| walker.samples.on(k)));
     sum_by_key(pieces.flat_map(|(_, layers)| layers.iter().map(|(&layer, &path)| (layer, path))))

@@ -112,7 +112,7 @@ pub fn isotropic<'s>(
     Ok(refreshed(space, ball, rng, factor))
 }
 
-pub(super) fn refreshed<'s>(
+pub fn refreshed<'s>(
     space: &'s VersionSpace<'s>,
     ball: Ball,
     rng: ChaCha8Rng,

@@ -14,7 +14,7 @@
 use pulp::Arch;
 
 use super::{Gram, Joint};
-use crate::base::{Error, Result, memory, require};
+use crate::base::{Result, memory, require};
 use crate::simd::{Entry, NextWall, pass, with_entries};
 
 /// The planes of m examples of C classes, and vectors of them: a number for each plane, or for each class and example.
@@ -38,11 +38,12 @@ pub struct ClassPlanes {
 }
 
 impl ClassPlanes {
-    /// Takes a label for each example. [`Error::Invalid`] for labels out of range or fewer than two classes; [`Error::Memory`].
+    /// Takes a label for each example. [`crate::Error::Invalid`] for labels out of range or fewer than two classes;
+    /// [`crate::Error::Memory`].
     pub fn new(labels: &[usize], n_classes: usize) -> Result<Self> {
         require(n_classes >= 2, "n_classes", n_classes, "at least 2")?;
-        if let Some(bad) = labels.iter().find(|y| **y >= n_classes) {
-            return Err(Error::invalid("labels", bad, "in 0, ..., n_classes - 1"));
+        for y in labels {
+            require(*y < n_classes, "labels", y, "in 0, ..., n_classes - 1")?;
         }
         memory::check_vectors(n_classes, labels.len())?;
         let mut order: Vec<usize> = (0..labels.len()).collect();
@@ -169,17 +170,17 @@ impl Joint<'_> {
     /// Writes the row of a plane's example in the order of the classes, with offset and softness.
     fn sort(&self, planes: &ClassPlanes, plane: usize, sorted: &mut [f64]) {
         let (example, ..) = planes.of(plane);
-        let (arch, place, offset) = (self.gram.arch, planes.places[example], self.gram.offset());
+        let (place, offset) = (planes.places[example], self.gram.offset());
         let (row, order) = match self.sorted(planes) {
             Some(gram) => (gram.row(place), None),
             None => (self.gram.row(example), Some(&*planes.order)),
         };
-        with_entries!(&row, |entries| sort(arch, entries, order, offset, sorted));
+        with_entries!(&row, |entries| sort(entries, order, offset, sorted));
         sorted[place] = self.gram.diagonal(example);
     }
 
     /// As [`pass::advance`] for all planes, one column of the rows at a time. `kicks` are planes and multiples of their rows.
-    pub(super) fn advance_classes(
+    pub fn advance_classes(
         &self,
         planes: &ClassPlanes,
         (f, g): (&mut [f64], &mut [f64]),
@@ -201,7 +202,7 @@ impl Joint<'_> {
             let wall = if kicks.is_empty() {
                 pass::advance::<f64>(arch, f, g, rotation, &[], 0.0)
             } else {
-                let kick = (1.0, column_row.at(arch, column));
+                let kick = (1.0, column_row.at(column));
                 pass::advance(arch, f, g, rotation, &[kick], 0.0)
             };
             if wall.before(&first) {
@@ -212,14 +213,14 @@ impl Joint<'_> {
     }
 
     /// Appends the row of a plane.
-    pub(super) fn write_row(&self, planes: &ClassPlanes, plane: usize, row: &mut Vec<f64>) {
+    pub fn write_row(&self, planes: &ClassPlanes, plane: usize, row: &mut Vec<f64>) {
         let mut sorted = vec![0.0; planes.examples()];
         self.sort(planes, plane, &mut sorted);
         let (mut column, mut factors) = (sorted.clone(), vec![0.0; planes.n_classes]);
         let arrays = (&*sorted, &mut *column, &mut *factors);
         let mut columns = ColumnRow::new(planes, &[(plane, 1.0)], arrays);
         for column in 0..planes.n_classes - 1 {
-            row.extend_from_slice(columns.at(self.gram.arch, column));
+            row.extend_from_slice(columns.at(column));
         }
     }
 }
@@ -253,7 +254,7 @@ impl<'a> ColumnRow<'a> {
     }
 
     /// Returns a column. Only classes whose factors differ from the last column's are written: most walls are between others.
-    fn at(&mut self, arch: Arch, column: usize) -> &[f64] {
+    fn at(&mut self, column: usize) -> &[f64] {
         let Self { planes, kicks, sorted, ref mut row, ref mut factors } = *self;
         let m = planes.examples();
         let width = factors.len() / planes.n_classes;
@@ -273,14 +274,14 @@ impl<'a> ColumnRow<'a> {
             match *factors {
                 [factor] => {
                     let sorted = &sorted[class];
-                    arch.dispatch(
+                    Arch::new().dispatch(
                         #[inline(always)]
                         || row.iter_mut().zip(sorted).for_each(|(x, k)| *x = factor * k),
                     );
                 }
                 [one, two] => {
                     let pairs = sorted[class.clone()].iter().zip(&sorted[m..][class]);
-                    arch.dispatch(
+                    Arch::new().dispatch(
                         #[inline(always)]
                         || row.iter_mut().zip(pairs).for_each(|(x, (k, l))| *x = one * k + two * l),
                     );
@@ -293,8 +294,8 @@ impl<'a> ColumnRow<'a> {
 }
 
 /// Copies a row of K, in another order if there is one.
-fn sort<E: Entry>(arch: Arch, row: &[E], order: Option<&[usize]>, offset: f64, sorted: &mut [f64]) {
-    arch.dispatch(
+fn sort<E: Entry>(row: &[E], order: Option<&[usize]>, offset: f64, sorted: &mut [f64]) {
+    Arch::new().dispatch(
         #[inline(always)]
         || match order {
             None => {

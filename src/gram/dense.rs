@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use pulp::Arch;
-
 use crate::base::{Control, Error, Result, require};
-use crate::simd::{Entry, Precision, Row};
+use crate::simd::dot::dots;
+use crate::simd::{Entry, Precision, Row, with_entries};
 
 /// A row-major m x m matrix of doubles or singles; owned if it is a submatrix.
 #[derive(Debug)]
@@ -65,7 +64,6 @@ impl<'a> Dense<'a> {
         precision: Precision,
         control: &Control,
     ) -> Result<()> {
-        let arch = Arch::new();
         // Two vectors at a time, so that rows are read half as often.
         let (pairs, last) = duals.as_chunks::<2>();
         let (pairs_out, last_out) = out.as_chunks_mut::<2>();
@@ -73,13 +71,14 @@ impl<'a> Dense<'a> {
             if i % 64 == 0 {
                 control.check()?;
             }
-            let row = self.row(i);
-            for (pair, [f, g]) in pairs.iter().zip(&mut *pairs_out) {
-                [f[i], g[i]] = row.dots(arch, *pair, precision);
-            }
-            for (c, f) in last.iter().zip(&mut *last_out) {
-                [f[i]] = row.dots(arch, [*c], precision);
-            }
+            with_entries!(&self.row(i), |row| {
+                for (pair, [f, g]) in pairs.iter().zip(&mut *pairs_out) {
+                    [f[i], g[i]] = dots(row, *pair, precision);
+                }
+                for (c, f) in last.iter().zip(&mut *last_out) {
+                    [f[i]] = dots(row, [*c], precision);
+                }
+            });
         }
         Ok(())
     }

@@ -12,14 +12,13 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use crate::base::{Control, Error, Result, require};
+use crate::base::{Control, Result, check_length, require};
 use crate::simd::{Entry, Precision, Row, dot};
 pub use classes::ClassPlanes;
 use dense::Dense;
 
 pub use planes::{Joint, Planes};
-pub use walls::Wall;
-pub use walls::Walls;
+pub use walls::{Wall, Walls};
 
 /// Squared lengths of feature vectors. Roots of products of up to four of them neither overflow nor underflow.
 const SQUARED_LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
@@ -64,23 +63,21 @@ pub struct Gram<'a> {
 impl<'a> Gram<'a> {
     /// Borrows a row-major m x m matrix of doubles or of singles.
     ///
-    /// [`Error::Invalid`] when the matrix is empty, not square, not finite, or not symmetric to 1e-8 of its largest diagonal
-    /// entry; for a negative or infinite `offset` or softness; or a diagonal entry with both not between 1e-150 and 1e150.
+    /// [`crate::Error::Invalid`] when the matrix is empty, not square, not finite, or not symmetric to 1e-8 of its largest
+    /// diagonal entry; for a negative or infinite `offset` or softness; or a diagonal entry with both not between 1e-150 and
+    /// 1e150.
     pub fn new<E: Entry>(values: &'a [E], offset: f64, softness: Vec<f64>) -> Result<Self> {
         let m = softness.len();
         require(m > 0, "gram", "no example", "a matrix with at least one row")?;
-        let got = format_args!("{} values for {m} softness values", values.len());
-        let wanted = "a square matrix with one softness per row";
-        require(values.len() == m * m, "gram", got, wanted)?;
+        check_length("gram", values.len(), m * m)?;
         Self::from_source(Source::Dense(Dense::new(values, m)?), offset, softness)
     }
 
     /// Returns the Gram matrix of the m (`n_classes` - 1) walls between each example's class and the others; all labels are +1.
     ///
-    /// [`Error::Invalid`] for labels of another number or out of range, or for fewer than two classes.
+    /// [`crate::Error::Invalid`] for labels of another number or out of range, or for fewer than two classes.
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
-        let got = format_args!("{} labels", labels.len());
-        require(labels.len() == gram.len(), "labels", got, "one per row of gram")?;
+        check_length("labels", labels.len(), gram.len())?;
         let planes = ClassPlanes::new(labels, n_classes)?;
         Self::of_planes(gram, Planes::Classes(Arc::new(planes)))
     }
@@ -93,18 +90,18 @@ impl<'a> Gram<'a> {
 
     fn from_source(source: Source<'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
         require(offset.is_finite() && offset >= 0.0, "offset", offset, "finite and >= 0")?;
-        if let Some(bad) = softness.iter().find(|x| !(x.is_finite() && **x >= 0.0)) {
-            return Err(Error::invalid("softness", bad, "finite and >= 0"));
+        for x in &softness {
+            require(x.is_finite() && *x >= 0.0, "softness", x, "finite and >= 0")?;
         }
         let diagonal: Vec<f64> = softness
             .iter()
             .enumerate()
             .map(|(i, softness)| source.entry(i, i) + offset + softness)
             .collect();
-        if let Some(i) = diagonal.iter().position(|d| !SQUARED_LENGTHS.contains(d)) {
-            let got = format!("diagonal {:e} at {i} (offset and softness added)", diagonal[i]);
+        for (i, d) in diagonal.iter().enumerate() {
+            let got = format_args!("diagonal {d:e} at {i} (offset and softness added)");
             let wanted = "a matrix with a diagonal between 1e-150 and 1e150";
-            return Err(Error::invalid("gram", got, wanted));
+            require(SQUARED_LENGTHS.contains(d), "gram", got, wanted)?;
         }
         Ok(Self { source: Arc::new(source), offset, softness, diagonal, arch: Arch::new() })
     }
@@ -217,7 +214,7 @@ impl<'a> Gram<'a> {
 
     /// Adds multiples of rows, without offset and softness.
     pub(crate) fn add_rows(&self, terms: &[(f64, usize)], out: &mut [f64]) {
-        let rows: Vec<Row<'_>> = terms.iter().map(|&(_, i)| self.row(i)).collect();
+        let rows: Vec<Row> = terms.iter().map(|&(_, i)| self.row(i)).collect();
         let (mut doubles, mut singles) = (Vec::new(), Vec::new());
         for (row, &(scale, _)) in rows.iter().zip(terms) {
             match row {
@@ -225,8 +222,8 @@ impl<'a> Gram<'a> {
                 Row::Singles(row) => singles.push((scale, &**row)),
             }
         }
-        dot::axpy_all(self.arch, &doubles, out);
-        dot::axpy_all(self.arch, &singles, out);
+        dot::axpy_all(&doubles, out);
+        dot::axpy_all(&singles, out);
     }
 
     /// Plane coordinates `K c` of a vector with few nonzero dual coefficients. Reads only the rows of these.
@@ -262,7 +259,7 @@ impl<'a> Gram<'a> {
     }
 
     /// Plane coordinates of several vectors, `out[k] = K duals[k]`, each of length m, in one pass over the matrix.
-    /// [`Error::Interrupted`] when the caller asks to stop. Panics if the length of a vector is not m.
+    /// [`crate::Error::Interrupted`] when the caller asks to stop. Panics if the length of a vector is not m.
     pub fn multiply(
         &self,
         duals: &[&[f64]],

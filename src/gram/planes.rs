@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use pulp::Arch;
-
 use super::Gram;
 use super::classes::ClassPlanes;
 use super::walls::Walls;
@@ -98,7 +96,7 @@ impl Planes {
             Self::Classes(classes) => classes.plane_field(functions),
             Self::Walls(walls) => {
                 let mut field = vec![0.0; walls.len()];
-                walls.field(Arch::new(), &functions[0], &mut field);
+                walls.field(&functions[0], &mut field);
                 field
             }
         }
@@ -120,10 +118,10 @@ impl Planes {
 /// The rows of the planes.
 #[derive(Debug)]
 pub struct Joint<'a> {
-    pub(super) gram: Gram<'a>,
-    pub(super) planes: Planes,
+    pub gram: Gram<'a>,
+    pub planes: Planes,
     /// A copy of the matrix in the order of the classes, where one is kept: made when the first row is needed.
-    pub(super) sorted: OnceLock<Option<Gram<'static>>>,
+    pub sorted: OnceLock<Option<Gram<'static>>>,
 }
 
 impl<'a> Joint<'a> {
@@ -152,7 +150,7 @@ impl<'a> Joint<'a> {
         scratch.resize(walls.coordinates + walls.len(), 0.0);
         let (sum, row) = scratch.split_at_mut(walls.coordinates);
         self.add_up(walls, kicks, sum);
-        walls.field(arch, sum, row);
+        walls.field(sum, row);
         pass::advance(arch, f, g, rotation, &[(1.0, &*row)], 0.0)
     }
 
@@ -163,7 +161,7 @@ impl<'a> Joint<'a> {
         for &(plane, scale) in kicks {
             for (j, b) in walls.of(plane) {
                 with_entries!(self.gram.row(j), |row| {
-                    dot::axpy_all(self.gram.arch, &[(scale * b, &*row)], sum);
+                    dot::axpy_all(&[(scale * b, &*row)], sum);
                 });
                 lift += scale * b;
             }
@@ -187,7 +185,7 @@ impl<'a> Joint<'a> {
                 let mut sum = vec![0.0; walls.coordinates];
                 self.add_up(walls, &[(plane, 1.0)], &mut sum);
                 row.resize(walls.len(), 0.0);
-                walls.field(self.gram.arch, &sum, &mut row);
+                walls.field(&sum, &mut row);
                 row[plane] = self.entry(plane, plane);
             }
         }

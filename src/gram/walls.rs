@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use pulp::Arch;
 
-use crate::base::{Error, Result, require};
+use crate::base::{Result, require};
 
 /// Largest number of coordinates of a wall.
 pub const MOST_TERMS: usize = 3;
@@ -28,11 +28,11 @@ pub struct Walls {
     /// Coordinates and coefficients of all planes, one pair of arrays for each term. Missing terms have the coefficient 0.
     terms: Vec<(Vec<u32>, Vec<f64>)>,
     /// The observation of each wall. Walls that always hold have one each, after all others.
-    pub(super) observations: Vec<usize>,
+    pub observations: Vec<usize>,
     /// Number of observations without the walls that always hold.
     pub observed: usize,
     /// Number of walls of each observation, and of each wall that always holds.
-    pub(super) sizes: Vec<u32>,
+    pub sizes: Vec<u32>,
     /// Each coordinate with the plane that gives it, given the coordinates before it, and its place among the plane's terms.
     order: Vec<(usize, usize, usize)>,
 }
@@ -40,8 +40,8 @@ pub struct Walls {
 impl Walls {
     /// Returns the planes of walls of some coordinates, and their labels: -1, with turned normals, for walls that always hold.
     ///
-    /// [`Error::Invalid`] without walls; for a wall without or with too many terms, or of coordinates that are repeated or out
-    /// of range, or with coefficients that are 0 or not finite; for observations that are not 0, 1, ...
+    /// [`crate::Error::Invalid`] without walls; for a wall without or with too many terms, or of coordinates that are
+    /// repeated or out of range, or with coefficients that are 0 or not finite; for observations that are not 0, 1, ...
     pub fn new(coordinates: usize, walls: &[Wall]) -> Result<(Self, Vec<i8>)> {
         require(!walls.is_empty(), "walls", "none", "at least one")?;
         let observed = walls.iter().filter_map(|(_, observation)| *observation);
@@ -62,12 +62,8 @@ impl Walls {
                 None => always += 1,
             }
         }
-        if let Some(missing) = sizes.iter().position(|size| *size == 0) {
-            return Err(Error::invalid(
-                "walls",
-                missing,
-                "observations 0, 1, ... with a wall each",
-            ));
+        for (k, size) in sizes.iter().enumerate() {
+            require(*size > 0, "walls", k, "observations 0, 1, ... with a wall each")?;
         }
         sizes.resize(always, 1);
         let mut labels: Vec<i8> =
@@ -159,8 +155,8 @@ impl Walls {
     }
 
     /// Returns `B z`, the plane coordinates at coordinates z.
-    pub fn field(&self, arch: Arch, z: &[f64], field: &mut [f64]) {
-        arch.dispatch(
+    pub fn field(&self, z: &[f64], field: &mut [f64]) {
+        Arch::new().dispatch(
             #[inline(always)]
             || {
                 for (k, (indices, values)) in self.terms.iter().enumerate() {

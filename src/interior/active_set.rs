@@ -47,7 +47,7 @@ impl<'s> ActiveSet<'s> {
             margins: vec![0.0; m],
             is_free: vec![false; m],
             free: FreeSet::new(space),
-            lengths: lengths(space),
+            lengths: lengths(space.gram()),
             changes: 0,
             fewest_violations: space.examples(),
         }
@@ -303,7 +303,7 @@ impl<'s> ActiveSet<'s> {
 
     /// `|w|² = Σ a_i y_i f_i`, and `Σ a_i`.
     pub fn norms(&self) -> (f64, f64) {
-        let square = dot::dot(self.space.gram().arch, &self.a, &self.margins);
+        let square = dot::dot(&self.a, &self.margins);
         (square.max(0.0), self.a.iter().sum())
     }
 

@@ -25,7 +25,7 @@ pub fn check(space: &VersionSpace, mirror: Mirror, control: &Control) -> Result<
     let mut certificate = vec![0.0; space.len()];
     (certificate[one], certificate[other]) = (a / (a + b), b / (a + b));
     let cosine = space.sign(one) * space.sign(other) * gram.entry(one, other) * a * b;
-    let margin_bound = (2.0 * (1.0 + cosine)).max(0.0).sqrt() / (a + b) / longest(space);
+    let margin_bound = (2.0 * (1.0 + cosine)).max(0.0).sqrt() / (a + b) / longest(space.gram());
     let violations = fewest_violations(space, one, mirror, control)?;
     Err(Error::Infeasible { examples: space.examples(), violations, margin_bound, certificate })
 }

@@ -1,5 +1,7 @@
 //! Dual coordinate ascent, best coordinate first. A few steps suggest which examples have positive multipliers.
 
+use pulp::Arch;
+
 use crate::base::{Control, Result};
 use crate::simd::{Entry, with_entries};
 use crate::space::VersionSpace;
@@ -89,7 +91,7 @@ impl<'s> Ascent<'s> {
 
     /// Adds `signed` times a row to the signed margins, and `lift`. Returns what [`Ascent::update_margins`] returns.
     fn add_row<E: Entry>(&mut self, row: &[E], signed: f64, lift: f64) -> Option<usize> {
-        self.space.gram().arch.dispatch(
+        Arch::new().dispatch(
             #[inline(always)]
             || {
                 let (signs, sign_rest) = self.signs.as_chunks::<LANES>();

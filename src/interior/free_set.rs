@@ -35,7 +35,7 @@ fn with_one(q: &[f64]) -> Vec<f64> {
 
 impl<'s> FreeSet<'s> {
     pub fn new(space: &'s VersionSpace<'s>) -> Self {
-        Self { space, members: Vec::new(), factor: Cholesky::new(space.gram().arch) }
+        Self { space, members: Vec::new(), factor: Cholesky::default() }
     }
 
     /// Checks that there is memory for `more` members and for steps with them.
@@ -49,7 +49,7 @@ impl<'s> FreeSet<'s> {
         let mut forwarded = self.column(i);
         self.factor.forward(&mut forwarded);
         let square = self.entry(i, i);
-        let pivot = square - self.dot(&forwarded, &forwarded);
+        let pivot = square - dot::dot(&forwarded, &forwarded);
         let is_independent = pivot > SMALL_PIVOT * square;
         if is_independent {
             self.factor.push(forwarded, pivot);
@@ -76,7 +76,7 @@ impl<'s> FreeSet<'s> {
         let mut forwarded = column.clone();
         self.factor.forward(&mut forwarded);
         let square = self.entry(e, e);
-        let mut curvature = square - self.dot(&forwarded, &forwarded);
+        let mut curvature = square - dot::dot(&forwarded, &forwarded);
         let mut rates = forwarded.clone();
         self.factor.backward(&mut rates);
         if curvature < SMALL_PIVOT * square {
@@ -88,7 +88,6 @@ impl<'s> FreeSet<'s> {
 
     /// Refines `q = Q_FF⁻¹ Q_Fe` and returns `z Q z`, `z = (1, -q)`, in twice the precision; zero if that is rounding error.
     fn refine(&self, e: usize, column: &[f64], q: &mut [f64], control: &Control) -> Result<f64> {
-        let arch = self.space.gram().arch;
         let mut residual = vec![0.0; q.len()];
         for round in 0..3 {
             let z = with_one(q);
@@ -98,7 +97,7 @@ impl<'s> FreeSet<'s> {
                 }
                 let mut row = self.column(i);
                 row.push(column[j]);
-                residual[j] = dot::dot_compensated(arch, &row, &z);
+                residual[j] = dot::dot_compensated(&row, &z);
             }
             if round < 2 {
                 let mut step = residual.clone();
@@ -109,7 +108,7 @@ impl<'s> FreeSet<'s> {
         let square = self.entry(e, e);
         let top: Vec<f64> = column.iter().copied().chain([square]).collect();
         let z = with_one(q);
-        let pivot = dot::dot_compensated(arch, &top, &z) - self.dot(q, &residual);
+        let pivot = dot::dot_compensated(&top, &z) - dot::dot(q, &residual);
         let terms = q.iter().zip(&self.members).map(|(q, &i)| q * q * self.entry(i, i));
         let least = 2.0 * f64::EPSILON * (square + terms.sum::<f64>());
         Ok(if pivot > least { pivot } else { 0.0 })
@@ -134,9 +133,5 @@ impl<'s> FreeSet<'s> {
             self.space.sign(e) * self.space.sign(i) * k
         };
         self.members.iter().map(entry).collect()
-    }
-
-    fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
-        dot::dot(self.space.gram().arch, a, b)
     }
 }

@@ -73,7 +73,7 @@ pub fn trap<'s>(
 
 /// Moves a ball from the last wall that it crossed half of the way to the next one. Returns whether it is then inside by
 /// recomputed margins, and of unit length, which rounding may destroy in a version space narrower than 1e-7 rad.
-pub fn step_in(space: &VersionSpace, trajectory: &mut Trajectory<'_, Geodesic>) -> Result<bool> {
+pub fn step_in(space: &VersionSpace, trajectory: &mut Trajectory<Geodesic>) -> Result<bool> {
     let half = 0.5 * trajectory.ball().to_wall();
     trajectory.ball_mut().fly(space.gram(), half);
     let position = trajectory.ball().position(0.0);

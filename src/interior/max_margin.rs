@@ -91,7 +91,7 @@ fn gap(set: &ActiveSet) -> f64 {
 /// |w|² of a weight vector, in twice the precision.
 fn squared_length(space: &VersionSpace, dual: &[f64], control: &Control) -> Result<f64> {
     let field = space.gram().product(dual, Precision::Compensated, control)?;
-    Ok(dot::dot_compensated(space.gram().arch, dual, &field))
+    Ok(dot::dot_compensated(dual, &field))
 }
 
 /// The error of an empty version space. The certificate is the better one of the multipliers and `direction`.
@@ -111,7 +111,7 @@ fn infeasible(
         let weights: Vec<f64> = a.iter().map(|a| a / total).collect();
         let dual: Vec<f64> =
             weights.iter().zip(space.labels()).map(|(a, y)| a * f64::from(*y)).collect();
-        let length = squared_length(space, &dual, control)?.max(0.0).sqrt() / longest(space);
+        let length = squared_length(space, &dual, control)?.max(0.0).sqrt() / longest(space.gram());
         if best.as_ref().is_none_or(|(shortest, _)| length < *shortest) {
             best = Some((length, weights));
         }
@@ -136,7 +136,7 @@ fn search<'s>(
     let mut set = ActiveSet::new(space);
     set.start_from(&ascent.a, control)?;
     let limit = settings.max_iter - steps;
-    let least = SMALLEST_MARGIN * longest(space);
+    let least = SMALLEST_MARGIN * longest(space.gram());
     let is_enough = |set: &ActiveSet, norms: (f64, f64)| {
         bound(norms) < least || stop_gap > 0.0 && gap(set) <= stop_gap
     };
@@ -202,8 +202,8 @@ fn margin_lost_in_rounding(space: &VersionSpace, control: &Control) -> Result<Op
     let Some(unit) = UnitDiagonal::new(space, control)? else { return Ok(None) };
     match unscaled_interior_point(&unit.space(space)?, control) {
         Ok(_) => {
-            let shortest = lengths(space).into_iter().fold(f64::INFINITY, f64::min);
-            let got = format!("some from {shortest:.1e} to {:.1e}", longest(space));
+            let shortest = lengths(space.gram()).into_iter().fold(f64::INFINITY, f64::min);
+            let got = format!("some from {shortest:.1e} to {:.1e}", longest(space.gram()));
             let wanted = "a matrix of feature vectors whose lengths are nearer to each other, as of a normalized kernel: these \
                           can be separated, but rounding of the longest hides the margin";
             Ok(Some(Error::invalid("gram", got, wanted)))

@@ -12,6 +12,7 @@ mod unit_diagonal;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Control, Result, memory, random};
+use crate::gram::Gram;
 use crate::space::{Mirror, VersionSpace, one_dimensional};
 
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
@@ -69,10 +70,10 @@ pub fn hard_point(space: &VersionSpace, mirror: Mirror, control: &Control) -> Re
     found.map(padded).map_err(|error| error.map_certificate(padded))
 }
 
-fn lengths(space: &VersionSpace) -> Vec<f64> {
-    (0..space.len()).map(|i| space.gram().diagonal(i).sqrt()).collect()
+fn lengths(gram: &Gram) -> Vec<f64> {
+    (0..gram.len()).map(|i| gram.diagonal(i).sqrt()).collect()
 }
 
-fn longest(space: &VersionSpace) -> f64 {
-    lengths(space).into_iter().fold(0.0, f64::max)
+fn longest(gram: &Gram) -> f64 {
+    lengths(gram).into_iter().fold(0.0, f64::max)
 }

@@ -50,7 +50,7 @@ pub fn fewest_violations(space: &VersionSpace, control: &Control) -> Result<usiz
     /// A plane coordinate within this multiple of its rounding error is on neither side.
     const ROUNDINGS: f64 = 64.0;
     let m = space.len();
-    let lengths = lengths(space);
+    let lengths = lengths(space.gram());
     let counts = space.class_counts().map(f64::from);
     let mut learner = Learner::new(space);
     for (i, length) in lengths.iter().enumerate() {

@@ -2,6 +2,7 @@
 //!
 //! The scaling does not change version space. Without it, margins of short vectors are lost in the rounding of long ones.
 
+use super::{lengths, longest};
 use crate::base::{Control, Error, Result, memory};
 use crate::gram::{Gram, Planes};
 use crate::space::VersionSpace;
@@ -27,9 +28,7 @@ impl UnitDiagonal {
             Some(Planes::Classes(classes)) => Some(classes),
             None => None,
         };
-        let m = gram.len();
-        let lengths: Vec<f64> = (0..m).map(|i| gram.diagonal(i).sqrt()).collect();
-        let longest = lengths.iter().copied().fold(0.0, f64::max);
+        let (m, lengths, longest) = (gram.len(), lengths(gram), longest(gram));
         if longest <= MAX_LENGTH_RATIO * lengths.iter().copied().fold(f64::INFINITY, f64::min)
             || memory::check_vectors(m, m).is_err()
         {

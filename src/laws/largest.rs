@@ -84,7 +84,6 @@ fn distribution(x: f64) -> f64 {
 /// Probabilities that each of several normal values is the largest. It keeps memory from one call to the next.
 #[derive(Clone, Debug, Default)]
 pub struct Largest {
-    arch: Arch,
     /// Φ, and φ times the product of Φ over the values before, at the nodes, for each value that is near.
     scratch: Vec<[Lanes; 2]>,
     /// By how much the values of an observation are behind, and their sums over the nodes.
@@ -117,7 +116,7 @@ impl Largest {
     pub(crate) fn ln_probability(&mut self, contrasts: &mut [f64]) -> f64 {
         let most = contrasts.iter().fold(0.0, |most, d| f64::max(most, -d));
         if most >= OWN_FAR {
-            return self.about_mode(contrasts, None);
+            return about_mode(contrasts, None);
         }
         self.behind.clear();
         self.behind.push(most);
@@ -141,72 +140,6 @@ impl Largest {
         (p * if near < MANY { DISTANCE } else { 0.5 * DISTANCE }).ln()
     }
 
-    /// The same by an integral about the mode of its integrand, exact however far the value is behind.
-    ///
-    /// Writes also minus the second derivatives of the probability by each two contrasts, relative to it.
-    pub(crate) fn about_mode(&mut self, contrasts: &mut [f64], bends: Option<&mut [f64]>) -> f64 {
-        let finite: Vec<usize> =
-            (0..contrasts.len()).filter(|&j| contrasts[j].is_finite()).collect();
-        let given: Vec<f64> = finite.iter().map(|&j| contrasts[j]).collect();
-        // The logarithm of the integrand is concave, and its derivative convex: Newton's steps from 0 rise to the mode.
-        let mut mode = 0.0;
-        for _ in 0..100 {
-            let (mut slope, mut curvature) = (-mode, 1.0);
-            for d in &given {
-                let (t, h) = (mode + d, hazard(mode + d));
-                slope += h;
-                curvature += h * (t + h);
-            }
-            let step = slope / curvature;
-            mode += step;
-            if step.abs() < 1e-3 {
-                break;
-            }
-        }
-        let step = STEP / (1.0 + given.len() as f64).sqrt();
-        let n_nodes = 2.0 * HALF_WIDTH / step;
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "at most some hundreds"
-        )]
-        let nodes: Vec<f64> =
-            (0..=n_nodes as usize).map(|k| mode - HALF_WIDTH + step * k as f64).collect();
-        let mut weights: Vec<f64> = nodes.iter().map(|v| -0.5 * v * v).collect();
-        let mut log_p = vec![0.0; nodes.len()];
-        let mut hazards = Vec::with_capacity(given.len());
-        for d in &given {
-            let mut hazard: Vec<f64> = nodes.iter().map(|v| v + d).collect();
-            ln_normal_cdf_all(self.arch, &mut hazard, &mut log_p);
-            add(&mut weights, &log_p);
-            hazards.push(hazard);
-        }
-        let most = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        weights.iter_mut().for_each(|weight| *weight = (*weight - most).exp());
-        let sum: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|weight| *weight /= sum);
-        let mean = |of: &dyn Fn(usize) -> f64| -> f64 {
-            weights.iter().enumerate().map(|(k, weight)| weight * of(k)).sum()
-        };
-        contrasts.fill(0.0);
-        for (&j, hazard) in finite.iter().zip(&hazards) {
-            contrasts[j] = mean(&|k| hazard[k]);
-        }
-        if let Some(bends) = bends {
-            bends.fill(0.0);
-            let width = contrasts.len();
-            for (a, &j) in finite.iter().enumerate() {
-                bends[j * width + j] = mean(&|k| (nodes[k] + given[a]) * hazards[a][k]);
-                for (b, &l) in finite.iter().enumerate().take(a) {
-                    let product = -mean(&|k| hazards[a][k] * hazards[b][k]);
-                    bends[j * width + l] = product;
-                    bends[l * width + j] = product;
-                }
-            }
-        }
-        most + (sum * step).ln() - 0.5 * std::f64::consts::TAU.ln()
-    }
-
     /// Adds sums over nodes, moved by a shift: of the probabilities, or of one and of its derivatives by how much the others are
     /// behind.
     fn integrals(
@@ -219,8 +152,73 @@ impl Largest {
     ) {
         self.scratch.resize(near, [[0.0; NODES]; 2]);
         let scratch = &mut *self.scratch;
-        self.arch.dispatch(Call((&**TABLE, behind, own, shift, sums, scratch)));
+        Arch::new().dispatch(Call((&**TABLE, behind, own, shift, sums, scratch)));
     }
+}
+
+/// As [`Largest::ln_probability`], by an integral about the mode of its integrand, exact however far the value is behind.
+///
+/// Writes also minus the second derivatives of the probability by each two contrasts, relative to it.
+pub fn about_mode(contrasts: &mut [f64], bends: Option<&mut [f64]>) -> f64 {
+    let finite: Vec<usize> = (0..contrasts.len()).filter(|&j| contrasts[j].is_finite()).collect();
+    let given: Vec<f64> = finite.iter().map(|&j| contrasts[j]).collect();
+    // The logarithm of the integrand is concave, and its derivative convex: Newton's steps from 0 rise to the mode.
+    let mut mode = 0.0;
+    for _ in 0..100 {
+        let (mut slope, mut curvature) = (-mode, 1.0);
+        for d in &given {
+            let (t, h) = (mode + d, hazard(mode + d));
+            slope += h;
+            curvature += h * (t + h);
+        }
+        let step = slope / curvature;
+        mode += step;
+        if step.abs() < 1e-3 {
+            break;
+        }
+    }
+    let step = STEP / (1.0 + given.len() as f64).sqrt();
+    let n_nodes = 2.0 * HALF_WIDTH / step;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most some hundreds"
+    )]
+    let nodes: Vec<f64> =
+        (0..=n_nodes as usize).map(|k| mode - HALF_WIDTH + step * k as f64).collect();
+    let mut weights: Vec<f64> = nodes.iter().map(|v| -0.5 * v * v).collect();
+    let mut log_p = vec![0.0; nodes.len()];
+    let mut hazards = Vec::with_capacity(given.len());
+    for d in &given {
+        let mut hazard: Vec<f64> = nodes.iter().map(|v| v + d).collect();
+        ln_normal_cdf_all(&mut hazard, &mut log_p);
+        add(&mut weights, &log_p);
+        hazards.push(hazard);
+    }
+    let most = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    weights.iter_mut().for_each(|weight| *weight = (*weight - most).exp());
+    let sum: f64 = weights.iter().sum();
+    weights.iter_mut().for_each(|weight| *weight /= sum);
+    let mean = |of: &dyn Fn(usize) -> f64| -> f64 {
+        weights.iter().enumerate().map(|(k, weight)| weight * of(k)).sum()
+    };
+    contrasts.fill(0.0);
+    for (&j, hazard) in finite.iter().zip(&hazards) {
+        contrasts[j] = mean(&|k| hazard[k]);
+    }
+    if let Some(bends) = bends {
+        bends.fill(0.0);
+        let width = contrasts.len();
+        for (a, &j) in finite.iter().enumerate() {
+            bends[j * width + j] = mean(&|k| (nodes[k] + given[a]) * hazards[a][k]);
+            for (b, &l) in finite.iter().enumerate().take(a) {
+                let product = -mean(&|k| hazards[a][k] * hazards[b][k]);
+                bends[j * width + l] = product;
+                bends[l * width + j] = product;
+            }
+        }
+    }
+    most + (sum * step).ln() - 0.5 * std::f64::consts::TAU.ln()
 }
 
 fn count_near(behind: &[f64]) -> usize {

@@ -16,10 +16,12 @@ mod paths;
 
 use std::ops::Range;
 
-use pulp::Arch;
+use serde::Deserialize;
 
+use crate::base::blocks;
 use crate::simd::log_normal::{ln_interval_all, ln_normal_cdf_all, ln_with_noise_all};
 pub use largest::Largest;
+use largest::about_mode;
 pub use paths::{Paths, Trial};
 
 /// Observations in a block, whose contrasts fit into the first cache.
@@ -28,22 +30,21 @@ pub const BLOCK: usize = 512;
 /// One contrast of the observations in a block.
 pub type Lane = [f64; BLOCK];
 
-/// The law of a label given the contrasts of its observation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The law of a label given the contrasts of its observation, by its name in `bayespoint.labels.laws`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Law {
     /// One contrast is positive.
+    #[serde(rename = "one wall")]
     OneWall,
     /// A value lies between two ends.
+    #[serde(rename = "interval")]
     Interval,
     /// One value is the largest.
+    #[serde(rename = "largest")]
     LargestOf,
 }
 
 impl Law {
-    /// The names of the laws, as in `bayespoint.labels.laws`.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("one wall", Self::OneWall), ("interval", Self::Interval), ("largest", Self::LargestOf)];
-
     /// Returns whether observations may have so many contrasts.
     pub fn takes(self, n_contrasts: usize) -> bool {
         match self {
@@ -55,10 +56,10 @@ impl Law {
 
     /// Writes the log probabilities of observations, and their derivatives in place of the contrasts.
     pub(crate) fn log_prob(self, largest: &mut Largest, contrasts: &mut [Lane], log_p: &mut [f64]) {
-        let (arch, n) = (Arch::new(), log_p.len());
+        let n = log_p.len();
         match (self, contrasts) {
-            (Self::OneWall, [u]) => ln_normal_cdf_all(arch, &mut u[..n], log_p),
-            (Self::Interval, [a, b]) => ln_interval_all(arch, [&mut a[..n], &mut b[..n]], log_p),
+            (Self::OneWall, [u]) => ln_normal_cdf_all(&mut u[..n], log_p),
+            (Self::Interval, [a, b]) => ln_interval_all([&mut a[..n], &mut b[..n]], log_p),
             (_, contrasts) => {
                 let mut of_one = vec![0.0; contrasts.len()];
                 for (i, log_p) in log_p.iter_mut().enumerate() {
@@ -74,14 +75,7 @@ impl Law {
     ///
     /// `slopes` are the derivatives of the log probabilities. With these the negative second derivatives of the log
     /// probabilities are the results plus products of two slopes.
-    pub(crate) fn bends(
-        self,
-        largest: &mut Largest,
-        contrasts: &[Lane],
-        slopes: &[Lane],
-        n: usize,
-        bends: &mut [Lane],
-    ) {
+    pub(crate) fn bends(self, contrasts: &[Lane], slopes: &[Lane], n: usize, bends: &mut [Lane]) {
         let k = contrasts.len();
         if self != Self::LargestOf {
             // N'(u) = -u N(u), and the ends of an interval are apart.
@@ -96,7 +90,7 @@ impl Law {
         let (mut of_one, mut found) = (vec![0.0; k], vec![0.0; k * k]);
         for i in 0..n {
             of_one.iter_mut().zip(contrasts).for_each(|(d, lane)| *d = lane[i]);
-            largest.about_mode(&mut of_one, Some(&mut found));
+            about_mode(&mut of_one, Some(&mut found));
             bends.iter_mut().zip(&found).for_each(|(lane, bend)| lane[i] = *bend);
         }
     }
@@ -114,12 +108,20 @@ pub struct Observed<'a> {
 }
 
 impl Observed<'_> {
-    /// Adds label noise to log probabilities. Returns by what their derivatives are multiplied.
-    pub(crate) fn mix(&self, observations: Range<usize>, log_p: &mut [f64]) -> Lane {
+    /// Adds label noise to log probabilities and their derivatives. Returns by what these are multiplied.
+    pub(crate) fn mix(
+        &self,
+        observations: Range<usize>,
+        log_p: &mut [f64],
+        slopes: &mut [Lane],
+    ) -> Lane {
         let (mut shares, [floors, spans]) = ([1.0; BLOCK], self.noise);
         if !floors.is_empty() {
             let noise = [&floors[observations.clone()], &spans[observations]];
-            ln_with_noise_all(Arch::new(), log_p, &mut shares, noise);
+            ln_with_noise_all(log_p, &mut shares, noise);
+            for lane in slopes {
+                lane.iter_mut().zip(&shares).for_each(|(slope, share)| *slope *= share);
+            }
         }
         shares
     }
@@ -133,8 +135,7 @@ impl Observed<'_> {
         let mut found = [1, k, k * k].map(|width| vec![0.0; width * n]);
         let [mut lanes, mut slopes] = [(); 2].map(|()| vec![[0.0; BLOCK]; k]);
         let mut bends = vec![[0.0; BLOCK]; k * k];
-        for first in (0..n).step_by(BLOCK) {
-            let block = first..n.min(first + BLOCK);
+        for block in blocks(n, BLOCK) {
             for (j, lane) in lanes.iter_mut().enumerate() {
                 lane[..block.len()].copy_from_slice(&contrasts[j * n..][block.clone()]);
             }
@@ -142,11 +143,8 @@ impl Observed<'_> {
             let [log_p, by_contrast, by_two] = &mut found;
             let log_p = &mut log_p[block.clone()];
             self.law.log_prob(&mut largest, &mut slopes, log_p);
-            self.law.bends(&mut largest, &lanes, &slopes, block.len(), &mut bends);
-            let shares = self.mix(block.clone(), log_p);
-            for lane in &mut slopes {
-                lane.iter_mut().zip(&shares).for_each(|(slope, share)| *slope *= share);
-            }
+            self.law.bends(&lanes, &slopes, block.len(), &mut bends);
+            let shares = self.mix(block.clone(), log_p, &mut slopes);
             for (j, of_j) in slopes.iter().enumerate() {
                 by_contrast[j * n..][block.clone()].copy_from_slice(&of_j[..block.len()]);
                 for (l, of_l) in slopes.iter().enumerate() {

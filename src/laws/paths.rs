@@ -8,6 +8,7 @@ use std::ops::Range;
 use pulp::Arch;
 
 use super::{BLOCK, Lane, Largest, Observed};
+use crate::base::blocks;
 use crate::simd::Entry;
 use crate::simd::dot::dot;
 
@@ -33,14 +34,14 @@ pub struct Trial {
 
 impl Observed<'_> {
     /// Returns for each trial the log likelihood, and its derivatives by the two factors.
-    pub fn sums<E: Entry>(&self, paths: &Paths<'_, E>, trials: &[Trial]) -> Vec<[f64; 3]> {
+    pub fn sums<E: Entry>(&self, paths: &Paths<E>, trials: &[Trial]) -> Vec<[f64; 3]> {
         let mut sums = vec![[0.0; 3]; trials.len()];
         self.each(paths, trials, |row, n, block, log_p, slopes| {
             sums[row][0] += log_p;
             for (sum, contrasts) in sums[row][1..].iter_mut().zip(paths.balls[trials[row].ball]) {
                 for (j, slopes) in slopes.iter().enumerate() {
                     let contrasts = &contrasts[j * n..][block.clone()];
-                    *sum += dot(Arch::new(), contrasts, &slopes[..contrasts.len()]);
+                    *sum += dot(contrasts, &slopes[..contrasts.len()]);
                 }
             }
         });
@@ -48,7 +49,7 @@ impl Observed<'_> {
     }
 
     /// Returns for each trial the derivatives of the log likelihood by the contrasts, one contrast after another.
-    pub fn slopes<E: Entry>(&self, paths: &Paths<'_, E>, trials: &[Trial]) -> Vec<Vec<f64>> {
+    pub fn slopes<E: Entry>(&self, paths: &Paths<E>, trials: &[Trial]) -> Vec<Vec<f64>> {
         let mut found = vec![vec![0.0; paths.mean.len()]; trials.len()];
         self.each(paths, trials, |row, n, block, _, slopes| {
             for (j, slopes) in slopes.iter().enumerate() {
@@ -61,46 +62,35 @@ impl Observed<'_> {
     /// Calls `take` with the number of a trial and of all observations, a block of these, their log likelihood and derivatives.
     fn each<E: Entry>(
         &self,
-        paths: &Paths<'_, E>,
+        paths: &Paths<E>,
         trials: &[Trial],
         mut take: impl FnMut(usize, usize, Range<usize>, f64, &[Lane]),
     ) {
-        let (arch, n) = (Arch::new(), paths.mean.len() / self.n_contrasts);
+        let n = paths.mean.len() / self.n_contrasts;
         let (mut contrasts, mut log_p) = (vec![[0.0; BLOCK]; self.n_contrasts], [0.0; BLOCK]);
         let mut largest = Largest::new();
-        for first in (0..n).step_by(BLOCK) {
-            let block = first..n.min(first + BLOCK);
+        for block in blocks(n, BLOCK) {
             for (row, trial) in trials.iter().enumerate() {
                 let [place, direction] = paths.balls[trial.ball];
                 for (j, contrasts) in contrasts.iter_mut().enumerate() {
                     let rows =
                         [paths.mean, place, direction].map(|row| &row[j * n..][block.clone()]);
-                    combine(arch, rows, trial.along, contrasts);
+                    combine(rows, trial.along, contrasts);
                 }
                 let log_p = &mut log_p[..block.len()];
                 self.law.log_prob(&mut largest, &mut contrasts, log_p);
-                let sum = self.sum(block.clone(), log_p, &mut contrasts);
+                self.mix(block.clone(), log_p, &mut contrasts);
+                let sum = dot(&ONES[..log_p.len()], log_p);
                 take(row, n, block.clone(), sum, &contrasts);
             }
         }
     }
-
-    /// Returns the sum of log probabilities with label noise, and multiplies their derivatives.
-    fn sum(&self, observations: Range<usize>, log_p: &mut [f64], slopes: &mut [Lane]) -> f64 {
-        if !self.noise[0].is_empty() {
-            let factors = self.mix(observations, log_p);
-            for lane in slopes {
-                lane.iter_mut().zip(&factors).for_each(|(slope, factor)| *slope *= factor);
-            }
-        }
-        dot(Arch::new(), &ONES[..log_p.len()], log_p)
-    }
 }
 
 /// Writes the first row and multiples of the two others.
-fn combine<E: Entry>(arch: Arch, rows: [&[E]; 3], along: [f64; 2], out: &mut [f64]) {
+fn combine<E: Entry>(rows: [&[E]; 3], along: [f64; 2], out: &mut [f64]) {
     let ([mean, place, direction], [a, b]) = (rows, along);
-    arch.dispatch(
+    Arch::new().dispatch(
         #[inline(always)]
         || {
             for (((out, &mean), &place), &direction) in

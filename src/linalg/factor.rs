@@ -26,11 +26,10 @@ pub struct Factor {
     pub(super) lengths: Vec<usize>,
     /// The planes, where they are not those of single examples.
     pub(super) planes: Option<Planes>,
-    pub(super) arch: pulp::Arch,
 }
 
 /// A source of isotropic Gaussian vectors in the span of the feature vectors.
-pub trait Isotropic: std::fmt::Debug + Send + Sync {
+pub trait Isotropic: Send + Sync {
     /// Draws a vector.
     fn draw(&self, rng: &mut dyn Rng) -> Draw;
 
@@ -95,7 +94,7 @@ impl Factor {
             (self.lengths.iter().enumerate())
                 .map(|(i, &length)| {
                     let row = &self.rows[i * columns..i * columns + length];
-                    dot::dot(self.arch, row, &xi[..length])
+                    dot::dot(row, &xi[..length])
                 })
                 .collect()
         };
@@ -118,14 +117,14 @@ impl Factor {
             return None;
         }
         let position = self.coordinates(f);
-        let square = dot::dot(self.arch, &position, &position).max(f64::MIN_POSITIVE);
+        let square = dot::dot(&position, &position).max(f64::MIN_POSITIVE);
         let project = |xi: &mut Vec<f64>| {
             // Twice, to remove the rounding error of the first projection.
             for _ in 0..2 {
-                let along = dot::dot(self.arch, xi, &position) / square;
-                dot::axpy(self.arch, -along, &position, xi);
+                let along = dot::dot(xi, &position) / square;
+                dot::axpy(-along, &position, xi);
             }
-            dot::dot(self.arch, xi, xi).sqrt()
+            dot::dot(xi, xi).sqrt()
         };
         let mut old = self.coordinates(g);
         let length = project(&mut old);
@@ -165,7 +164,7 @@ impl Factor {
         let mut xi = Vec::with_capacity(columns);
         for (column, &pivot) in self.pivots.iter().enumerate() {
             let row = &self.rows[pivot * columns..=pivot * columns + column];
-            xi.push((field[pivot] - dot::dot(self.arch, &row[..column], &xi)) / row[column]);
+            xi.push((field[pivot] - dot::dot(&row[..column], &xi)) / row[column]);
         }
         xi
     }
@@ -190,7 +189,7 @@ impl Factor {
             let row = &self.rows[pivot * columns..=pivot * columns + column];
             let c = xi[column] / row[column];
             dual[pivot] = c;
-            dot::axpy(self.arch, -c, &row[..column], &mut xi[..column]);
+            dot::axpy(-c, &row[..column], &mut xi[..column]);
         }
         dual
     }

@@ -2,12 +2,11 @@
 
 use std::array;
 
-use pulp::Arch;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::factor::{Draw, Isotropic};
-use crate::base::{Control, Error, Result, require};
+use crate::base::{Control, Result, check_length, require};
 use crate::gram::{Gram, Planes};
 use crate::simd::dot;
 use crate::simd::tile::{self, SHARING};
@@ -31,20 +30,19 @@ pub struct Inverse<'a> {
     diagonal: &'a [f64],
     /// The planes, where they are not those of single examples.
     planes: Option<&'a Planes>,
-    pub(crate) arch: Arch,
 }
 
 impl<'a> Inverse<'a> {
-    /// Borrows `Lᵀ`, row-major (m, m), and the (m,) diagonal of A⁻¹. [`Error::Invalid`] unless positive, finite, and of a size.
+    /// Borrows `Lᵀ`, row-major (m, m), and the (m,) diagonal of A⁻¹. [`crate::Error::Invalid`] unless positive, finite, and
+    /// of a size.
     pub fn new(columns: &'a [f64], diagonal: &'a [f64]) -> Result<Self> {
         let m = diagonal.len();
-        let got = format_args!("{} entries", columns.len());
-        require(columns.len() == m * m, "factor", got, "m x m")?;
-        let diagonals = columns.iter().step_by(m + 1).chain(diagonal);
-        if let Some(&bad) = diagonals.clone().find(|x| !(**x > 0.0 && x.is_finite())) {
-            return Err(Error::invalid("factor", bad, "positive and finite on its diagonal"));
+        check_length("factor", columns.len(), m * m)?;
+        for x in columns.iter().step_by(m + 1).chain(diagonal) {
+            let wanted = "positive and finite on its diagonal";
+            require(*x > 0.0 && x.is_finite(), "factor", x, wanted)?;
         }
-        Ok(Self { columns, diagonal, planes: None, arch: Arch::new() })
+        Ok(Self { columns, diagonal, planes: None })
     }
 
     /// Returns the inverse of the matrix of all planes, given that of the examples.
@@ -137,7 +135,7 @@ impl<'a> Inverse<'a> {
         }
         if !below[0].is_empty() {
             let tails = vectors.each_mut().map(|x| &mut x[first + n..]);
-            tile::add_multiples(self.arch, below, factors, tails);
+            tile::add_multiples(below, factors, tails);
         }
     }
 
@@ -150,7 +148,7 @@ impl<'a> Inverse<'a> {
         } else {
             let tails = vectors.each_ref().map(|x| &x[first + n..]);
             let [a, b, c, d] = below;
-            let [two, more] = [[a, b], [c, d]].map(|rows| tile::products(self.arch, rows, tails));
+            let [two, more] = [[a, b], [c, d]].map(|rows| tile::products(rows, tails));
             [two[0], two[1], more[0], more[1]]
         };
         for (v, x) in vectors.iter_mut().enumerate() {
@@ -165,7 +163,7 @@ impl<'a> Inverse<'a> {
     /// Returns the vector of the examples' span with orthonormal coordinates ξ.
     fn vector(&self, mut dual: Vec<f64>) -> Draw {
         let m = self.examples();
-        let square = dot::dot(self.arch, &dual, &dual);
+        let square = dot::dot(&dual, &dual);
         let mut field = vec![0.0; m];
         // Both products in one pass over the factor, whose reading takes most of the time.
         for first in (0..m).step_by(PANEL).rev() {
@@ -179,7 +177,7 @@ impl<'a> Inverse<'a> {
                 }
             }
             if !tail.is_empty() {
-                tile::add_multiples(self.arch, below, [factors], [tail]);
+                tile::add_multiples(below, [factors], [tail]);
             }
             self.backward(first, array::from_mut(&mut dual));
         }
@@ -195,13 +193,13 @@ impl<'a> Inverse<'a> {
             (0..self.len()).map(|i| (i as f64 * 0.618_033_988_749_895).fract() - 0.4).collect();
         let mut largest = 1.0_f64;
         for _ in 0..POWER_ITERATIONS {
-            let norm = dot::dot(self.arch, &x, &x).sqrt();
+            let norm = dot::dot(&x, &x).sqrt();
             let mut next: Vec<f64> = x.iter().zip(&scale).map(|(x, d)| x / norm * d).collect();
             self.solve(std::slice::from_mut(&mut next), control)?;
             for (x, d) in next.iter_mut().zip(&scale) {
                 *x *= d;
             }
-            largest = largest.max(dot::dot(self.arch, &next, &next).sqrt());
+            largest = largest.max(dot::dot(&next, &next).sqrt());
             x = next;
         }
         Ok(largest.recip())

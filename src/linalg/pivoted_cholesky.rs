@@ -5,7 +5,7 @@ use std::iter::zip;
 use pulp::Arch;
 
 use super::factor::Factor;
-use crate::base::{Control, Error, Result, memory};
+use crate::base::{Control, Result, memory, require_sound};
 use crate::gram::Gram;
 use crate::simd::dot;
 
@@ -101,15 +101,11 @@ impl<'g, 'k> Pivoted<'g, 'k> {
     /// Checks that no residual diagonal entry is below zero by more than rounding or the tolerance.
     fn check(&self) -> Result<()> {
         let rounding = 1e3 * rounding(self.residual.len());
-        let is_wrong = |&i: &usize| {
-            let lowest = -self.tolerances[i].max(rounding * self.gram.diagonal(i));
-            self.residual[i].is_nan() || self.residual[i] < lowest
-        };
         let what = "smallest pivot of the Gram matrix, relative to its diagonal entry";
-        match self.non_pivots().find(is_wrong) {
-            Some(i) => Err(Error::Breakdown { what, value: self.relative(i) }),
-            None => Ok(()),
-        }
+        self.non_pivots().try_for_each(|i| {
+            let lowest = -self.tolerances[i].max(rounding * self.gram.diagonal(i));
+            require_sound(self.residual[i] >= lowest, what, self.relative(i))
+        })
     }
 
     /// Tries `width` candidates and adds at least one column, until there are more than `most`. Returns how many it added.
@@ -139,7 +135,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         let root = self.residual[pivot].sqrt();
         let fresh = &self.columns[first..];
         let done: Vec<(f64, &[f64])> = fresh.iter().map(|x| (-x[pivot], x.as_slice())).collect();
-        dot::axpy_all(self.gram.arch, &done, &mut column);
+        dot::axpy_all(&done, &mut column);
         self.is_pivot[pivot] = true;
         for ((entry, residual), &is_pivot) in
             zip(zip(&mut column, &mut self.residual), &self.is_pivot)
@@ -192,7 +188,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
             gather(&rows, tile, sums);
             for (columns, heads) in zip(self.columns.chunks(BATCH), &heads) {
                 gather(columns, tile, entries);
-                subtract(self.gram.arch, sums, entries, heads);
+                subtract(sums, entries, heads);
             }
             for (slot, row) in rows.iter_mut().enumerate() {
                 zip(&*sums, tile).for_each(|(sum, &i)| row[i] = sum[slot]);
@@ -206,11 +202,8 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         let (m, rank) = (self.residual.len(), self.rank());
         let largest = self.non_pivots().map(|i| self.relative(i)).fold(0.0, f64::max);
         let is_complete = largest <= rounding(m);
-        if rank < 2 && !is_complete {
-            let what =
-                "largest pivot left out of a factor of rank 1, relative to its diagonal entry";
-            return Err(Error::Breakdown { what, value: largest });
-        }
+        let what = "largest pivot left out of a factor of rank 1, relative to its diagonal entry";
+        require_sound(rank >= 2 || is_complete, what, largest)?;
         memory::check_vectors(rank, m)?;
         let mut rows = Vec::with_capacity(m * rank);
         for i in 0..m {
@@ -224,8 +217,8 @@ impl<'g, 'k> Pivoted<'g, 'k> {
             lengths[pivot] = column + 1;
         }
         let loses_softness = self.non_pivots().any(|i| self.gram.softness()[i] > 0.0);
-        let (planes, arch) = (of_planes.planes().cloned(), self.gram.arch);
-        Ok(Factor { rows, pivots: self.pivots, is_complete, loses_softness, lengths, planes, arch })
+        let planes = of_planes.planes().cloned();
+        Ok(Factor { rows, pivots: self.pivots, is_complete, loses_softness, lengths, planes })
     }
 }
 
@@ -278,8 +271,8 @@ fn gather(columns: &[Vec<f64>], tile: &[usize], out: &mut [Chunk]) {
 }
 
 /// Subtracts products of entries and `heads`, those of candidates. Entries beyond the last column are stale, times zeros.
-fn subtract(arch: Arch, sums: &mut [Chunk], entries: &[Chunk], heads: &[Chunk; BATCH]) {
-    arch.dispatch(
+fn subtract(sums: &mut [Chunk], entries: &[Chunk], heads: &[Chunk; BATCH]) {
+    Arch::new().dispatch(
         #[inline(always)]
         || {
             for (sums, entries) in zip(sums, entries) {

@@ -1,27 +1,20 @@
 //! A Cholesky factor to which rows can be added and from which they can be removed.
 
-use pulp::Arch;
-
 use crate::simd::dot;
 
 /// The Cholesky factor L of `Q = L Lᵀ` for the members of a working set, in the order of their addition.
-#[derive(Debug)]
+#[derive(Default)]
 pub struct Cholesky {
     /// Row i of L, length i + 1.
     rows: Vec<Vec<f64>>,
-    arch: Arch,
 }
 
 impl Cholesky {
-    pub fn new(arch: Arch) -> Self {
-        Self { rows: Vec::new(), arch }
-    }
-
     /// `x ← L⁻¹ x`.
     pub fn forward(&self, x: &mut [f64]) {
         for (i, row) in self.rows.iter().enumerate() {
             let (done, rest) = x.split_at_mut(i);
-            rest[0] = (rest[0] - dot::dot(self.arch, &row[..i], done)) / row[i];
+            rest[0] = (rest[0] - dot::dot(&row[..i], done)) / row[i];
         }
     }
 
@@ -30,7 +23,7 @@ impl Cholesky {
         for (i, row) in self.rows.iter().enumerate().rev() {
             let (rest, done) = x.split_at_mut(i);
             done[0] /= row[i];
-            dot::axpy(self.arch, -done[0], &row[..i], rest);
+            dot::axpy(-done[0], &row[..i], rest);
         }
     }
 

@@ -150,7 +150,7 @@ pub fn correlation(
 
 /// Follows one pair from the present position of a trajectory, with the second ball tilted towards a random direction.
 fn pair(
-    trajectory: &Trajectory<'_, Geodesic>,
+    trajectory: &Trajectory<Geodesic>,
     dynamics: &Scattered,
     settings: &CorrelationSettings,
     rng: &mut impl Rng,
@@ -200,7 +200,7 @@ fn tilted(
 ) -> Result<Ball> {
     let (position, heading) = (ball.position(0.0), ball.direction());
     let tangent = Ball::new(gram, &position, direction, control)?.direction();
-    let along = dot::dot(gram.arch, &tangent, ball.g());
+    let along = dot::dot(&tangent, ball.g());
     let across = (1.0 - along * along).max(0.0).sqrt();
     let got = "a vector parallel to the direction of the ball";
     require(across >= 1e-6, "direction", got, "linearly independent of it")?;
@@ -212,7 +212,7 @@ fn tilted(
 }
 
 /// Returns whether two planes are equal up to rounding, which then decides which of them a ball meets first.
-fn coincide(gram: &Gram<'_>, i: usize, j: usize) -> bool {
+fn coincide(gram: &Gram, i: usize, j: usize) -> bool {
     let product = gram.diagonal(i) * gram.diagonal(j);
     product - gram.entry(i, j).powi(2) <= PARALLEL * product
 }

@@ -30,7 +30,7 @@ pub struct OneWay {
 /// If the ball is not caught after 1000 arrivals per example, the maximal-margin search finds the point.
 ///
 /// [`Error::Infeasible`] if there is no such point; [`Error::Interrupted`].
-pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result<OneWay> {
+pub fn one_way(space: &VersionSpace, seed: u64, control: &Control) -> Result<OneWay> {
     conflicts::check(space, Mirror::HARD, control)?;
     let gram = space.gram();
     let m = gram.len();

@@ -12,7 +12,7 @@ pub mod motions;
 pub mod onion;
 pub mod perceptron;
 
-fn check_two_classes(space: &VersionSpace<'_>, name: &'static str, what: &str) -> Result<()> {
+fn check_two_classes(space: &VersionSpace, name: &'static str, what: &str) -> Result<()> {
     let wanted = "another for several classes or walls, where it is not defined";
     require(space.planes().is_none(), name, what, wanted)
 }

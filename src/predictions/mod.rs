@@ -8,7 +8,6 @@
 use std::array;
 
 use ndarray::{Array3, ArrayView1, ArrayView2, ArrayViewMut3, Axis};
-use pulp::Arch;
 
 use crate::base::{Control, Result, memory, require};
 use crate::ensemble::WorkerPool;
@@ -53,7 +52,8 @@ pub struct Predictor {
     /// Shape (m, d).
     others: Vec<f32>,
     limits: Vec<f32>,
-    d: usize,
+    /// Number of features.
+    pub d: usize,
     /// Number of values in the quadratic forms.
     rows: usize,
     groups: Vec<Group>,
@@ -62,7 +62,7 @@ pub struct Predictor {
 
 impl Predictor {
     /// Takes the (m, d) points; differences of the last features count as their limits at most.
-    pub fn new(points: &ArrayView2<'_, f64>, limits: &[f64], models: &[Model<'_>]) -> Result<Self> {
+    pub fn new(points: &ArrayView2<f64>, limits: &[f64], models: &[Model]) -> Result<Self> {
         let (m, d) = points.dim();
         require(limits.len() <= d && d > 0, "limits", limits.len(), "those of the last features")?;
         let rows = models.first().map_or(m, |model| model.form.nrows());
@@ -86,16 +86,11 @@ impl Predictor {
         })
     }
 
-    /// Number of features.
-    pub fn n_features(&self) -> usize {
-        self.d
-    }
-
     /// Returns the means of all models at the n points, the prior variances, and if wanted the variances, all with noise, in
     /// singles but for the prior ones. Shape (2 or 3, number of models, n).
     pub fn moments(
         &self,
-        points: &ArrayView2<'_, f64>,
+        points: &ArrayView2<f64>,
         with_variances: bool,
         n_threads: usize,
         control: &Control,
@@ -115,11 +110,11 @@ impl Predictor {
 
     fn tile(
         &self,
-        points: &ArrayView2<'_, f64>,
-        moments: &mut ArrayViewMut3<'_, f64>,
+        points: &ArrayView2<f64>,
+        moments: &mut ArrayViewMut3<f64>,
         control: &Control,
     ) -> Result<()> {
-        let (arch, rows, m) = (Arch::new(), self.rows, self.others.len() / self.d);
+        let (rows, m) = (self.rows, self.others.len() / self.d);
         let blocks: Vec<Vec<PointBlock>> =
             (0..points.nrows()).step_by(BLOCK).map(|i| lanes(points, i)).collect();
         let with_variances = moments.len_of(Axis(0)) > 2;
@@ -130,25 +125,25 @@ impl Predictor {
                 for (points, values) in blocks.iter().zip(values.chunks_exact_mut(GROUP * rows)) {
                     let mut each = values.chunks_exact_mut(rows);
                     let to = array::from_fn(|_| &mut each.next().expect("of a group")[..m]);
-                    self.groups[k / GROUP].values(arch, points, &self.others, &self.limits, to);
+                    self.groups[k / GROUP].values(points, &self.others, &self.limits, to);
                 }
             }
             let mut of_blocks: Vec<&mut [PointBlock]> =
                 values.chunks_exact_mut(rows).skip(k % GROUP).step_by(GROUP).collect();
             let [mut means, mut forms] = [(); 2].map(|()| vec![[0.0; BLOCK]; blocks.len()]);
             for (mean, values) in means.iter_mut().zip(&of_blocks) {
-                add_product(arch, &values[..m], &model.center, mean);
+                add_product(&values[..m], &model.center, mean);
             }
             if with_variances {
                 for values in &mut of_blocks {
                     let (values, products) = values.split_at_mut(m);
                     products.fill(PointBlock([0.0; BLOCK]));
-                    add_products(arch, values, &model.span[0], products);
-                    add_products(arch, products, &model.span[1], values);
+                    add_products(values, &model.span[0], products);
+                    add_products(products, &model.span[1], values);
                 }
                 for (p, panel) in model.form.iter().enumerate() {
                     for (form, values) in forms.iter_mut().zip(&of_blocks) {
-                        add_form(arch, values, panel, p * PANEL, form);
+                        add_form(values, panel, p * PANEL, form);
                     }
                 }
             }
@@ -168,13 +163,13 @@ impl Predictor {
 const MEASURES: [Measure; 3] = [Measure::CityBlock, Measure::Distance, Measure::Product];
 
 /// Returns the features of a block of points from number `first` on, in singles; those that lack are zero.
-fn lanes(points: &ArrayView2<'_, f64>, first: usize) -> Vec<PointBlock> {
+fn lanes(points: &ArrayView2<f64>, first: usize) -> Vec<PointBlock> {
     let number = |i, k| points.get([first + i, k]).map_or(0.0, |&x| single(x));
     (0..points.ncols()).map(|k| PointBlock(array::from_fn(|i| number(i, k)))).collect()
 }
 
 /// Returns the panels of a matrix, square ones being upper triangles.
-fn panels(matrix: &ArrayView2<'_, f32>) -> Vec<Panel> {
+fn panels(matrix: &ArrayView2<f32>) -> Vec<Panel> {
     let (n, columns) = matrix.dim();
     let panel = |first| {
         let rows = if n == columns { n.min(first + PANEL) } else { n };
@@ -184,7 +179,7 @@ fn panels(matrix: &ArrayView2<'_, f32>) -> Vec<Panel> {
     (0..columns).step_by(PANEL).map(panel).collect()
 }
 
-fn group(models: &[Model<'_>], d: usize, limits: &[f64]) -> Group {
+fn group(models: &[Model], d: usize, limits: &[f64]) -> Group {
     let mut group = Group {
         weights: vec![[[0.0; GROUP]; 3]; d],
         constant: [0.0; GROUP],
@@ -217,7 +212,7 @@ fn group(models: &[Model<'_>], d: usize, limits: &[f64]) -> Group {
 }
 
 impl Kept {
-    fn new(model: &Model<'_>, d: usize, limits: &[f64]) -> Self {
+    fn new(model: &Model, d: usize, limits: &[f64]) -> Self {
         let at_zero = model.parts.iter().map(|part| part.factor * part.at_zero(limits));
         let mut squares = vec![0.0; d - limits.len()];
         for part in model.parts.iter().filter(|part| part.measure == Measure::Product) {
@@ -233,7 +228,7 @@ impl Kept {
         }
     }
 
-    fn prior_variance(&self, point: &ArrayView1<'_, f64>) -> f64 {
+    fn prior_variance(&self, point: &ArrayView1<f64>) -> f64 {
         self.constant + self.squares.iter().zip(point).map(|(w, x)| w * x * x).sum::<f64>()
     }
 }

@@ -14,7 +14,6 @@ mod triangle;
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
-use pulp::Arch;
 
 use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
@@ -85,7 +84,7 @@ pub struct Approximation {
     half: Array2<f64>,
 }
 
-/// How features ψ follow from kernel values: rows of values with the landmarks times T.
+/// How features ψ follow from kernel values, rows of values with the landmarks times T, and what else depends on them.
 pub struct Whitening<'a> {
     /// T, shape (n, r): the kernel matrix of the landmarks is `(T Tᵀ)⁻¹`.
     pub factors: ArrayView2<'a, f64>,
@@ -93,14 +92,10 @@ pub struct Whitening<'a> {
     pub is_triangle: bool,
     /// ψ, shape (m, r).
     pub features: ArrayView2<'a, f64>,
-}
-
-/// Derivatives of the evidence by the variances λ + missed, and by the variance of the mean function over all examples.
-pub struct ByVariances<'a> {
-    /// By the variance of each example, shape (m,).
-    pub each: ArrayView1<'a, f64>,
-    /// By that of the mean of the features.
-    pub of_mean: f64,
+    /// Derivatives of the evidence by the variance λ + missed of each example, shape (m,).
+    pub by_variances: ArrayView1<'a, f64>,
+    /// Derivative by the variance of the mean function over all examples.
+    pub by_mean: f64,
 }
 
 /// Returns the approximation of each problem.
@@ -136,14 +131,13 @@ pub fn propagate(
 /// of m examples with the landmarks, shape (n + m, n).
 pub fn by_values(
     found: &[Approximation],
-    level: &ArrayView1<'_, f64>,
+    level: &ArrayView1<f64>,
     share: f64,
     whitening: &Whitening,
-    by_variances: &ByVariances,
     n_threads: usize,
     control: &Control,
 ) -> Result<Array2<f64>> {
-    let &Whitening { factors, is_triangle, features } = whitening;
+    let &Whitening { factors, is_triangle, features, by_variances, by_mean } = whitening;
     let ((m, r), n) = (features.dim(), factors.nrows());
     let pool = WorkerPool::new(n_threads, control)?;
     pool.check_memory(1, 1, (m + n).saturating_mul(n))?;
@@ -175,8 +169,8 @@ pub fn by_values(
             .zip(by_features.rows_mut())
             .zip(features.slice_axis(Axis(0), rows.clone().into()).rows())
         {
-            by.scaled_add(-2.0 * by_variances.each[i], &psi);
-            by.scaled_add(-2.0 * by_variances.of_mean, &mean);
+            by.scaled_add(-2.0 * by_variances[i], &psi);
+            by.scaled_add(-2.0 * by_mean, &mean);
         }
         if is_triangle {
             triangle::add_times_transpose(&by_features.view(), &factors, to);
@@ -188,7 +182,7 @@ pub fn by_values(
     drop(parts);
     // The sum over the rows of derivatives by features times features: with its sites the precision of w is the inverse of R Rᵀ.
     let mut weighted = features.to_owned();
-    for (mut row, by) in weighted.rows_mut().into_iter().zip(by_variances.each) {
+    for (mut row, by) in weighted.rows_mut().into_iter().zip(by_variances) {
         row *= -2.0 * by;
     }
     let mut sums = Array2::zeros((r, r));
@@ -198,7 +192,7 @@ pub fn by_values(
         sums.scaled_add(share, &triangle::times_own_transpose(&one.root));
         add_square(share, &one.mean, &mut sums);
     }
-    add_square(-2.0 * by_variances.of_mean * m as f64, &mean, &mut sums);
+    add_square(-2.0 * by_mean * m as f64, &mean, &mut sums);
     for (i, j) in (0..r).flat_map(|i| (0..i).map(move |j| (i, j))) {
         sums[[i, j]] = sums[[j, i]];
     }
@@ -219,11 +213,11 @@ fn add_square(factor: f64, x: &Array1<f64>, to: &mut Array2<f64>) {
 /// the landmarks, is `(T Tᵀ)⁻¹`. [`Error::Breakdown`](crate::Error::Breakdown) if it is not positive definite.
 pub fn whiten(
     mut matrix: Array2<f64>,
-    values: &ArrayView2<'_, f64>,
+    values: &ArrayView2<f64>,
 ) -> Result<(Array2<f64>, Array2<f64>)> {
-    let (arch, mut inverse) = (Arch::new(), Array2::zeros(matrix.raw_dim()));
-    triangle::factor(arch, &mut matrix)?;
-    triangle::invert(arch, &matrix, &mut inverse);
+    let mut inverse = Array2::zeros(matrix.raw_dim());
+    triangle::factor(&mut matrix)?;
+    triangle::invert(&matrix, &mut inverse);
     let mut features = Array2::zeros(values.raw_dim());
     triangle::times_upper(values, &inverse, &mut features.view_mut());
     Ok((inverse, features))
@@ -231,7 +225,6 @@ pub fn whiten(
 
 /// The posterior with the sites: its covariance is a root times its transpose, its mean the root times what is solved.
 struct Posterior {
-    arch: Arch,
     /// Upper triangle of the factor of the precision.
     factor: Array2<f64>,
     root: Array2<f64>,
@@ -244,13 +237,13 @@ impl Posterior {
     fn new((m, r): (usize, usize)) -> Self {
         let [factor, root] = [(); 2].map(|()| Array2::zeros((r, r)));
         let half = Array2::zeros((m, r));
-        Self { arch: Arch::new(), factor, root, half, solved: vec![0.0; r] }
+        Self { factor, root, half, solved: vec![0.0; r] }
     }
 
     /// Moves to the sites of rows that are to be multiplied by signs.
     fn set(
         &mut self,
-        rows: &ArrayView2<'_, f64>,
+        rows: &ArrayView2<f64>,
         signs: &[f64],
         sites: &[Site],
         pool: &WorkerPool,
@@ -273,8 +266,8 @@ impl Posterior {
         self.factor.fill(0.0);
         self.factor.diag_mut().fill(1.0);
         sums.iter().for_each(|sum| self.factor += sum);
-        triangle::factor(self.arch, &mut self.factor)?;
-        triangle::invert(self.arch, &self.factor, &mut self.root);
+        triangle::factor(&mut self.factor)?;
+        triangle::invert(&self.factor, &mut self.root);
         pool.each(&mut parts, |k, half| {
             triangle::times_upper(&part(k), &self.root, half);
             Ok(())
@@ -282,7 +275,7 @@ impl Posterior {
         self.solved.fill(0.0);
         let half = self.half.as_slice().expect("row-major");
         for ((row, sign), site) in half.chunks_exact(self.solved.len()).zip(signs).zip(sites) {
-            axpy(self.arch, sign * site.shift, row, &mut self.solved);
+            axpy(sign * site.shift, row, &mut self.solved);
         }
         Ok(())
     }
@@ -290,14 +283,13 @@ impl Posterior {
     /// Mean and variance of the value of each row, not multiplied by a sign.
     fn moments(&self) -> impl Iterator<Item = [f64; 2]> {
         let half = self.half.as_slice().expect("row-major");
-        half.chunks_exact(self.solved.len())
-            .map(|row| [dot(self.arch, row, &self.solved), dot(self.arch, row, row)])
+        half.chunks_exact(self.solved.len()).map(|row| [dot(row, &self.solved), dot(row, row)])
     }
 
     /// Logarithm of the integral of the sites, without what belongs to single examples.
     fn log_integral(&self) -> f64 {
         let log_pivots = self.factor.diag().iter().map(|x| x.ln()).sum::<f64>();
-        0.5 * dot(self.arch, &self.solved, &self.solved) - log_pivots
+        0.5 * dot(&self.solved, &self.solved) - log_pivots
     }
 }
 
@@ -312,7 +304,7 @@ impl Problems<'_> {
     fn approximation(
         &self,
         k: usize,
-        rows: &ArrayView2<'_, f64>,
+        rows: &ArrayView2<f64>,
         mut sites: Vec<Site>,
         pool: &WorkerPool,
     ) -> Result<Approximation> {

@@ -1,5 +1,6 @@
 //! The update of sites: the normal factors that stand for the likelihoods of examples.
 
+use crate::base::blocks;
 use crate::laws::{BLOCK, Largest, Observed};
 
 /// Smallest precision of a cavity, and of a site without label noise.
@@ -90,8 +91,7 @@ pub fn tilt(
     let mut cavities = [Cavity::default(); BLOCK];
     let [mut log_true, mut log_p] = [[0.0; BLOCK]; 2];
     tilted.clear();
-    for first in (0..sites.len()).step_by(BLOCK) {
-        let block = first..sites.len().min(first + BLOCK);
+    for block in blocks(sites.len(), BLOCK) {
         let n = block.len();
         for (i, example) in block.clone().enumerate() {
             let cavity = Cavity::new(sites[example], moments[example]);
@@ -102,14 +102,13 @@ pub fn tilt(
         }
         let mut slopes = lanes.clone();
         law.log_prob(&mut largest, &mut slopes, &mut log_true[..n]);
-        law.bends(&mut largest, &lanes, &slopes, n, &mut bends);
+        law.bends(&lanes, &slopes, n, &mut bends);
         log_p[..n].copy_from_slice(&log_true[..n]);
-        let shares = observed.mix(block.clone(), &mut log_p[..n]);
+        let shares = observed.mix(block.clone(), &mut log_p[..n], &mut slopes);
         for (i, example) in block.enumerate() {
             // The derivatives by t: of both distances, the second with the other sign.
             let cavity = cavities[i];
-            let heights = [0, 1]
-                .map(|j| slopes.get(j).map_or(0.0, |lane| shares[i] * lane[i] * cavity.scale));
+            let heights = [0, 1].map(|j| slopes.get(j).map_or(0.0, |lane| lane[i] * cavity.scale));
             let bend: f64 = (0..k).map(|j| bends[j * k + j][i]).sum();
             let slope = heights[0] - heights[1];
             let curvature = slope * slope + shares[i] * bend * cavity.scale * cavity.scale;

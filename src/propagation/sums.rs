@@ -2,16 +2,18 @@
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
-use pulp::Arch;
+use serde::Deserialize;
 
 use crate::base::{Control, Result};
 use crate::simd::distance::{Columns, ROWS, Radial};
 use crate::simd::dot::dot;
 
 /// What a kernel is a function of.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Measure {
     /// The sum of absolute differences.
+    #[serde(rename = "city block")]
     CityBlock,
     /// The Euclidean distance.
     Distance,
@@ -79,20 +81,15 @@ pub struct KernelSum {
     parts: Vec<Addend>,
 }
 
-/// Derivatives by the logarithms of a summand's factor and of its factors of the features.
-pub struct BySummand {
-    /// By that of the factor.
-    pub factor: f64,
-    /// Shape (d,).
-    pub scale: Vec<f64>,
-}
+/// Derivatives by the logarithms of a summand's factor, and of its (d,) factors of the features.
+pub type BySummand = (f64, Vec<f64>);
 
 impl KernelPlan {
     /// Returns the sum for factors of the kernels, and for (number of kernels, d) factors of the features.
     pub fn sum(
         &self,
         factors: &[f64],
-        scales: &ArrayView2<'_, f64>,
+        scales: &ArrayView2<f64>,
         control: &Control,
     ) -> Result<KernelSum> {
         let each = self.summands.iter().zip(factors).zip(scales.rows());
@@ -165,8 +162,8 @@ impl KernelSum {
     /// Returns the derivatives of a number, given the (n + m, n) and the (m,) ones by these values.
     pub fn slopes(
         &self,
-        by_values: &ArrayView2<'_, f64>,
-        by_own: &ArrayView1<'_, f64>,
+        by_values: &ArrayView2<f64>,
+        by_own: &ArrayView1<f64>,
         control: &Control,
     ) -> Result<Vec<BySummand>> {
         let by_values = by_values.as_standard_layout();
@@ -210,8 +207,8 @@ impl Addend {
 
     fn slopes(
         &self,
-        by_values: &ArrayView2<'_, f64>,
-        by_own: &ArrayView1<'_, f64>,
+        by_values: &ArrayView2<f64>,
+        by_own: &ArrayView1<f64>,
         control: &Control,
     ) -> Result<BySummand> {
         let (factor, mut scale) = (self.factor, vec![0.0; self.points.ncols()]);
@@ -231,11 +228,11 @@ impl Addend {
         }
         let mut by_factor = 0.5 * scale.iter().sum::<f64>() + of_examples * self.at_zero;
         if self.values.is_empty() {
-            return Ok(BySummand { factor: by_factor, scale });
+            return Ok((by_factor, scale));
         }
         let [by, values, radial] = [by_values, &self.values.view(), &self.radial.view()]
             .map(|values| values.to_slice().expect("row-major"));
-        by_factor += factor * dot(Arch::new(), by, values);
+        by_factor += factor * dot(by, values);
         let (d, n) = (scale.len() - self.first, self.n_landmarks);
         let [rows, columns] = distant(&self.points, n, self.first);
         let columns = Columns::new(&columns, n, d, &self.limits);
@@ -252,6 +249,6 @@ impl Addend {
             let of_limits = scale[self.first..].iter_mut().zip(&self.limits);
             of_limits.for_each(|(to, limit)| *to += total * limit * limit);
         }
-        Ok(BySummand { factor: by_factor, scale })
+        Ok((by_factor, scale))
     }
 }

@@ -1,21 +1,14 @@
 //! Upper triangles of small matrices, by blocks of rows and columns: symmetric products, Cholesky factors and inverses.
 
-use std::ops::Range;
-
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayBase, ArrayView2, ArrayViewMut2, Axis, Ix2, RawData, Slice};
-use pulp::Arch;
 
-use crate::base::{Error, Result};
+use crate::base::{Result, blocks, require_sound};
 use crate::simd::dot::{axpy, scale};
 
 /// Rows of a block of a product, and of a factor.
 const WIDE: usize = 48;
 const BLOCK: usize = 16;
-
-fn blocks(n: usize, size: usize) -> impl DoubleEndedIterator<Item = Range<usize>> {
-    (0..n).step_by(size).map(move |first| first..n.min(first + size))
-}
 
 fn part<S: RawData<Elem = f64>>(
     mut of: ArrayBase<S, Ix2>,
@@ -28,7 +21,7 @@ fn part<S: RawData<Elem = f64>>(
 }
 
 /// Writes `aᵀ b`, which is symmetric, into an upper triangle.
-pub fn product(a: &ArrayView2<'_, f64>, b: &ArrayView2<'_, f64>, to: &mut Array2<f64>) {
+pub fn product(a: &ArrayView2<f64>, b: &ArrayView2<f64>, to: &mut Array2<f64>) {
     for block in blocks(to.nrows(), WIDE) {
         let rows = part(a.t(), block.clone(), ..);
         let mut to = part(to.view_mut(), block.clone(), block.start..);
@@ -36,11 +29,7 @@ pub fn product(a: &ArrayView2<'_, f64>, b: &ArrayView2<'_, f64>, to: &mut Array2
     }
 }
 
-pub fn times_upper(
-    rows: &ArrayView2<'_, f64>,
-    upper: &Array2<f64>,
-    to: &mut ArrayViewMut2<'_, f64>,
-) {
+pub fn times_upper(rows: &ArrayView2<f64>, upper: &Array2<f64>, to: &mut ArrayViewMut2<f64>) {
     for block in blocks(upper.nrows(), WIDE) {
         let (rows, upper) = (part(rows.view(), .., ..block.end), upper.view());
         let mut to = part(to.view_mut(), .., block.clone());
@@ -50,9 +39,9 @@ pub fn times_upper(
 
 /// Adds `rows Uᵀ` for an upper triangle U.
 pub fn add_times_transpose(
-    rows: &ArrayView2<'_, f64>,
-    upper: &ArrayView2<'_, f64>,
-    to: &mut ArrayViewMut2<'_, f64>,
+    rows: &ArrayView2<f64>,
+    upper: &ArrayView2<f64>,
+    to: &mut ArrayViewMut2<f64>,
 ) {
     for block in blocks(upper.nrows(), WIDE) {
         let rows = part(rows.view(), .., block.start..);
@@ -72,7 +61,7 @@ pub fn times_own_transpose(upper: &Array2<f64>) -> Array2<f64> {
 }
 
 /// Replaces the upper triangle of a matrix by that of U with `A = Uᵀ U`.
-pub fn factor(arch: Arch, matrix: &mut Array2<f64>) -> Result<()> {
+pub fn factor(matrix: &mut Array2<f64>) -> Result<()> {
     let n = matrix.nrows();
     for block in blocks(n, BLOCK) {
         let values = matrix.as_slice_mut().expect("row-major");
@@ -80,12 +69,10 @@ pub fn factor(arch: Arch, matrix: &mut Array2<f64>) -> Result<()> {
             let (above, below) = values.split_at_mut((k + 1) * n);
             let row = &mut above[k * n + k..];
             let pivot = row[0];
-            if pivot.is_nan() || pivot <= 0.0 {
-                return Err(Error::Breakdown { what: "pivot", value: pivot });
-            }
+            require_sound(pivot > 0.0, "pivot", pivot)?;
             scale(row, pivot.sqrt().recip());
             for (i, to) in (k + 1..block.end).zip(below.chunks_exact_mut(n)) {
-                axpy(arch, -row[i - k], &row[i - k..], &mut to[i..]);
+                axpy(-row[i - k], &row[i - k..], &mut to[i..]);
             }
         }
         let (done, rest) = matrix.view_mut().split_at(Axis(0), block.end);
@@ -96,7 +83,7 @@ pub fn factor(arch: Arch, matrix: &mut Array2<f64>) -> Result<()> {
 }
 
 /// Writes the inverse of an upper triangle U, with zeros below it: the rows R of the inverse have `U R = I`.
-pub fn invert(arch: Arch, upper: &Array2<f64>, inverse: &mut Array2<f64>) {
+pub fn invert(upper: &Array2<f64>, inverse: &mut Array2<f64>) {
     let n = upper.nrows();
     inverse.fill(0.0);
     for block in blocks(n, BLOCK).rev() {
@@ -110,7 +97,7 @@ pub fn invert(arch: Arch, upper: &Array2<f64>, inverse: &mut Array2<f64>) {
             let row = &mut above[k * n..];
             row[k] = 1.0;
             for (i, from) in (k + 1..block.end).zip(below.chunks_exact(n)) {
-                axpy(arch, -upper[[k, i]], &from[i..], &mut row[i..]);
+                axpy(-upper[[k, i]], &from[i..], &mut row[i..]);
             }
             row[k..].iter_mut().for_each(|x| *x /= upper[[k, k]]);
         }

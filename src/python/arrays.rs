@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use numpy::ndarray::Dimension;
 use numpy::{
-    Element, IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1,
+    Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1,
     PyReadonlyArray2,
 };
 use pyo3::prelude::*;
@@ -17,6 +17,7 @@ use crate::simd::Entry;
 /// Arrays of doubles: arguments, and results.
 pub type Vector<'py> = PyReadonlyArray1<'py, f64>;
 pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
+pub type NewVector<'py> = Bound<'py, PyArray1<f64>>;
 pub type NewMatrix<'py> = Bound<'py, PyArray2<f64>>;
 
 /// Returns an error unless arrays have shapes that fit one another.

@@ -1,36 +1,34 @@
 //! Functions of distances between points, and the slopes of their sums; see `bayespoint.kernels.stationary`.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2, PyReadwriteArray3};
+use numpy::{IntoPyArray, PyReadwriteArray3};
 use pyo3::prelude::*;
 
-use super::arrays::contiguous;
+use super::arrays::{Matrix, NewVector, check_shape, contiguous};
 use super::call;
-use crate::base::{Control, Error, Result, memory, require};
+use crate::base::{Control, Error, Result, blocks, memory, require};
 use crate::simd::distance::{Columns, ROWS, Radial};
 
 /// Numbers that a copy may need without a check of the memory.
 const MANY: usize = 1 << 20;
 
-type Matrix<'py> = PyReadonlyArray2<'py, f64>;
-
 /// Writes `(a + b r + c r²) exp(-rate r)` of the distances r between two sets of points, for one or two times the terms a, b
 /// and c. `Y=None` stands for X. Absolute differences of the last features count as their limits at most.
 #[pyfunction]
-#[allow(non_snake_case, clippy::too_many_arguments, reason = "names in Python")]
-pub fn values_of_distances<'py>(
-    py: Python<'py>,
-    X: Matrix<'py>,
-    Y: Option<Matrix<'py>>,
+#[allow(non_snake_case, reason = "names in Python")]
+pub fn values_of_distances(
+    py: Python,
+    X: Matrix,
+    Y: Option<Matrix>,
     city_block: bool,
     rate: f64,
     terms: Vec<[f64; 3]>,
-    mut out: PyReadwriteArray3<'py, f64>,
+    mut out: PyReadwriteArray3<f64>,
     limits: Vec<f64>,
 ) -> PyResult<()> {
     let (is_symmetric, y) = (Y.is_none(), Y.as_ref().unwrap_or(&X));
     let (number, n, m) = out.as_array().dim();
     let shape = shape(&X, y, &[(n, m)])?;
-    require(number == terms.len(), "out", number, "a matrix for each of the terms")?;
+    check_shape("out", number == terms.len(), [number, n, m])?;
     let (x, y) = (contiguous("X", &X)?, contiguous("Y", y)?);
     let wanted = "C-contiguous";
     let out = out.as_slice_mut().map_err(|_| Error::invalid("out", "another layout", wanted))?;
@@ -49,12 +47,12 @@ pub fn values_of_distances<'py>(
 /// Fills matrices with functions of the distances of points from those of the columns, of which the points may be the same.
 fn fill<const N: usize>(
     control: &Control,
-    (columns, city_block, is_symmetric): (&Columns<'_>, bool, bool),
+    (columns, city_block, is_symmetric): (&Columns, bool, bool),
     (x, shape): (&[f64], [usize; 3]),
     of: Radial<N>,
     mut out: [&mut [f64]; N],
 ) -> Result<()> {
-    for rows in blocks(shape[0]) {
+    for rows in blocks(shape[0], ROWS) {
         control.check()?;
         let [of_x, of_out] = [shape[2], shape[1]].map(|n| rows.start * n..rows.end * n);
         let until = if is_symmetric { rows.end } else { shape[1] };
@@ -77,19 +75,19 @@ fn fill<const N: usize>(
 #[allow(non_snake_case, reason = "names in Python")]
 pub fn sums_of_differences<'py>(
     py: Python<'py>,
-    X: Matrix<'py>,
-    Y: Matrix<'py>,
-    a: Matrix<'py>,
-    b: Matrix<'py>,
+    X: Matrix,
+    Y: Matrix,
+    a: Matrix,
+    b: Matrix,
     city_block: bool,
     limits: Vec<f64>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<NewVector<'py>> {
     let shape = shape(&X, &Y, &[a.as_array().dim(), b.as_array().dim()])?;
     let (x, y) = (contiguous("X", &X)?, contiguous("Y", &Y)?);
     let weights = [contiguous("a", &a)?, contiguous("b", &b)?];
     let sums = call::here(py, |control| {
         let (columns, mut sums) = (columns(y, shape, &limits)?, vec![0.0; shape[2]]);
-        for rows in blocks(shape[0]) {
+        for rows in blocks(shape[0], ROWS) {
             control.check()?;
             let [of_x, of_pairs] = [shape[2], shape[1]].map(|n| rows.start * n..rows.end * n);
             let weights = weights.map(|weights| &weights[of_pairs.clone()]);
@@ -103,7 +101,7 @@ pub fn sums_of_differences<'py>(
 fn shape(x: &Matrix, y: &Matrix, of_pairs: &[(usize, usize)]) -> PyResult<[usize; 3]> {
     let ((n, d), (m, e)) = (x.as_array().dim(), y.as_array().dim());
     let fits = d == e && d > 0 && of_pairs.iter().all(|pairs| *pairs == (n, m));
-    require(fits, "Y", format_args!("{e} features"), "the same features, with a value each pair")?;
+    check_shape("Y", fits, (m, e))?;
     Ok([n, m, d])
 }
 
@@ -114,8 +112,4 @@ fn columns<'a>(points: &[f64], [_, n, d]: [usize; 3], limits: &'a [f64]) -> Resu
         memory::check_vectors(1, points.len())?;
     }
     Ok(Columns::new(points, n, d, limits))
-}
-
-fn blocks(n: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-    (0..n).step_by(ROWS).map(move |first| first..n.min(first + ROWS))
 }

@@ -2,12 +2,12 @@
 
 use ndarray::Array1;
 use numpy::{
-    Element, IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1,
-    PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods,
+    Element, IntoPyArray, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 
-use super::arrays::{Rows, contiguous};
+use super::arrays::{Matrix, NewMatrix, NewVector, Rows, Vector, check_shape, contiguous};
 use super::call;
 use crate::base::{Error, require};
 use crate::laws::{Largest, Law, Observed, Paths, Trial};
@@ -20,23 +20,23 @@ const COLUMNS: usize = 4096;
 /// Observed labels: the attributes of `bayespoint.labels.laws.Observed`.
 #[derive(FromPyObject)]
 pub struct ObservedLabels<'py> {
-    law: String,
+    #[pyo3(from_py_with = super::read)]
+    law: Law,
     n_contrasts: usize,
-    floors: PyReadonlyArray1<'py, f64>,
-    spans: PyReadonlyArray1<'py, f64>,
+    floors: Vector<'py>,
+    spans: Vector<'py>,
 }
 
 impl ObservedLabels<'_> {
     /// The labels of n observations, whose arrays are empty or have a number for each.
     fn observed(&self, n_values: usize) -> PyResult<Observed<'_>> {
-        let known = Law::NAMES.into_iter().find(|(name, _)| *name == self.law);
-        let law = known.ok_or_else(|| Error::invalid("law", &self.law, "the name of a law"))?.1;
+        let law = self.law;
         require(law.takes(self.n_contrasts), "n_contrasts", self.n_contrasts, "those of the law")?;
         let n = n_values / self.n_contrasts;
-        check_shape("values", n * self.n_contrasts == n_values)?;
+        check_shape("values", n * self.n_contrasts == n_values, n_values)?;
         let noise = [contiguous("floors", &self.floors)?, contiguous("spans", &self.spans)?];
-        check_shape("spans", noise[0].len() == noise[1].len())?;
-        check_shape("floors", noise[0].is_empty() || noise[0].len() == n)?;
+        check_shape("spans", noise[0].len() == noise[1].len(), noise[1].len())?;
+        check_shape("floors", noise[0].is_empty() || noise[0].len() == n, noise[0].len())?;
         Ok(Observed { law, n_contrasts: self.n_contrasts, noise })
     }
 }
@@ -46,11 +46,11 @@ impl ObservedLabels<'_> {
 #[pyo3(signature = (labels, values, trials, *, by_contrast))]
 pub fn log_likelihoods<'py>(
     py: Python<'py>,
-    labels: ObservedLabels<'py>,
-    values: Values<'py>,
-    trials: Trials<'py>,
+    labels: ObservedLabels,
+    values: Values,
+    trials: Trials,
     by_contrast: bool,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+) -> PyResult<NewMatrix<'py>> {
     let trials = made(&trials)?;
     match &values {
         Values::Doubles(rows) => found(py, rows, &trials, &labels, by_contrast),
@@ -59,15 +59,14 @@ pub fn log_likelihoods<'py>(
 }
 
 /// Log probabilities, slopes and negative second derivatives.
-type Derivatives<'py> =
-    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray3<f64>>);
+type Derivatives<'py> = (NewVector<'py>, NewMatrix<'py>, Bound<'py, PyArray3<f64>>);
 
 /// Returns log probabilities at contrasts, shape (K, n), with first and negative second derivatives.
 #[pyfunction]
 pub fn law_derivatives<'py>(
     py: Python<'py>,
-    labels: ObservedLabels<'py>,
-    contrasts: PyReadonlyArray2<'py, f64>,
+    labels: ObservedLabels,
+    contrasts: Matrix,
 ) -> PyResult<Derivatives<'py>> {
     let observed = labels.observed(contrasts.len())?;
     let contrasts = contiguous("contrasts", &contrasts)?;
@@ -95,7 +94,7 @@ pub fn tall_product<'py>(
     ) -> PyResult<Bound<'py, PyAny>> {
         let (n, width) = rows.as_array().dim();
         let (k, length) = given.as_array().dim();
-        check_shape("given", length == if sums { n } else { width })?;
+        check_shape("given", length == if sums { n } else { width }, length)?;
         let tall = Tall { entries: contiguous("rows", rows)?, width };
         let given_entries = contiguous("given", given)?;
         let py = rows.py();
@@ -111,7 +110,7 @@ pub fn tall_product<'py>(
 }
 
 /// The numbers of the balls, and the factors of their places and directions.
-type Trials<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray2<'py, f64>);
+type Trials<'py> = (PyReadonlyArray1<'py, i64>, Matrix<'py>);
 
 /// Values of the mean, and of the place and the direction of each ball.
 #[derive(FromPyObject)]
@@ -122,20 +121,23 @@ pub enum Values<'py> {
 
 fn found<'py, E: Entry + Element>(
     py: Python<'py>,
-    rows: &[PyReadonlyArrayDyn<'py, E>],
+    rows: &[PyReadonlyArrayDyn<E>],
     trials: &[Trial],
     labels: &ObservedLabels,
     by_contrast: bool,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+) -> PyResult<NewMatrix<'py>> {
     let rows: Vec<&[E]> =
         rows.iter().map(|row| contiguous("values", row)).collect::<PyResult<_>>()?;
     let Some((mean, others)) = rows.split_first() else {
         return Err(Error::invalid("values", "nothing", "values of the mean").into());
     };
     let observed = labels.observed(mean.len())?;
-    check_shape("values", others.iter().all(|row| row.len() == mean.len()))?;
+    let n = mean.len();
+    for row in others {
+        check_shape("values", row.len() == n, row.len())?;
+    }
     let balls = others.as_chunks::<2>().0.to_vec();
-    check_shape("balls", trials.iter().all(|trial| trial.ball < balls.len()))?;
+    check_shape("balls", trials.iter().all(|trial| trial.ball < balls.len()), balls.len())?;
     let paths = Paths { mean, balls };
     let found = py.detach(|| {
         if by_contrast {
@@ -149,7 +151,7 @@ fn found<'py, E: Entry + Element>(
 
 fn made((balls, along): &Trials) -> PyResult<Vec<Trial>> {
     let (balls, along) = (contiguous("balls", balls)?, contiguous("along", along)?);
-    check_shape("along", along.len() == 2 * balls.len())?;
+    check_shape("along", along.len() == 2 * balls.len(), along.len())?;
     let pairs = balls.iter().zip(along.as_chunks::<2>().0);
     // A negative number is larger than that of any ball.
     Ok(pairs
@@ -159,10 +161,7 @@ fn made((balls, along): &Trials) -> PyResult<Vec<Trial>> {
 
 /// Returns the probability that each value of a column is the largest; see `bayespoint.engine.largest`.
 #[pyfunction]
-pub fn largest_probabilities<'py>(
-    py: Python<'py>,
-    behind: PyReadonlyArray2<'py, f64>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+pub fn largest_probabilities<'py>(py: Python<'py>, behind: Matrix) -> PyResult<NewMatrix<'py>> {
     let behind = behind.as_array();
     let found = call::here(py, |control| {
         let mut found = ndarray::Array2::zeros(behind.dim());
@@ -174,8 +173,8 @@ pub fn largest_probabilities<'py>(
                 control.check()?;
             }
             column.iter_mut().zip(from).for_each(|(x, &b)| *x = b);
-            if let Some(bad) = column.iter().find(|b| b.is_nan() || **b < 0.0) {
-                return Err(Error::invalid("behind", bad, "at least 0"));
+            for b in &column {
+                require(*b >= 0.0, "behind", b, "at least 0")?;
             }
             let got = "a column without 0";
             require(column.contains(&0.0), "behind", got, "0 for the largest")?;
@@ -185,8 +184,4 @@ pub fn largest_probabilities<'py>(
         Ok(found)
     })?;
     Ok(found.into_pyarray(py))
-}
-
-fn check_shape(name: &'static str, fits: bool) -> PyResult<()> {
-    Ok(require(fits, name, "another shape", "one number for each value")?)
 }

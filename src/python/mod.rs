@@ -125,14 +125,9 @@ fn run<'py>(
         let outer = Outer::of(space);
         let start = start.map(|start| outer.of_planes(start.to_vec()));
         let settings = Settings { start, ..settings };
-        let found = match state {
-            Some(mut state) => {
-                state.draws = outer.of_planes(state.draws);
-                ensemble::resume(space, &settings, inverse, &state, control)
-            }
-            None => ensemble::run_with(space, &settings, inverse, control),
-        };
-        found.map(|outcome| outcomes::outer(outcome, outer))
+        let state = state.map(|state| State { draws: outer.of_planes(state.draws), ..state });
+        let found = ensemble::sample(space, &settings, inverse, state.as_ref(), control)?;
+        Ok(outcomes::outer(found, outer))
     })?;
     outcomes::run(py, call::interruptible(py, callback, work)?)
 }

@@ -1,11 +1,11 @@
 //! Predictions of several models in one pass; see `bayespoint.kernels.one_pass`.
 
-use numpy::{IntoPyArray, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray3, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+use super::arrays::{Matrix, Vector, check_shape};
 use super::call;
 use super::propagation::PartOfSum;
-use crate::base::require;
 use crate::predictions::{self, Model};
 
 /// A model: attributes of `bayespoint.kernels.one_pass.Coefficients`.
@@ -14,7 +14,7 @@ pub struct Coefficients<'py> {
     parts: Vec<PartOfSum<'py>>,
     offset: f64,
     softness: f64,
-    center: PyReadonlyArray1<'py, f64>,
+    center: Vector<'py>,
     span: PyReadonlyArray2<'py, f32>,
     form: PyReadonlyArray2<'py, f32>,
 }
@@ -27,11 +27,7 @@ pub struct OnePass(predictions::Predictor);
 impl OnePass {
     /// Takes the (m, d) points of the models; limits are as in `values_of_distances`.
     #[new]
-    fn new(
-        points: PyReadonlyArray2<'_, f64>,
-        limits: Vec<f64>,
-        models: Vec<Coefficients<'_>>,
-    ) -> PyResult<Self> {
+    fn new(points: Matrix, limits: Vec<f64>, models: Vec<Coefficients>) -> PyResult<Self> {
         let models: Vec<_> = models.iter().map(Coefficients::borrow).collect();
         Ok(Self(predictions::Predictor::new(&points.as_array(), &limits, &models)?))
     }
@@ -41,13 +37,12 @@ impl OnePass {
     fn moments<'py>(
         &self,
         py: Python<'py>,
-        points: PyReadonlyArray2<'py, f64>,
+        points: Matrix,
         variances: bool,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let points = points.as_array();
-        let (got, wanted) = (points.ncols(), "the features of the fit");
-        require(got == self.0.n_features(), "points", got, wanted)?;
+        check_shape("points", points.ncols() == self.0.d, points.dim())?;
         let n_threads = n_threads.min(points.nrows().div_ceil(predictions::TILE)).max(1);
         let work = |control: &_| self.0.moments(&points, variances, n_threads, control);
         Ok(call::in_threads(py, n_threads, work)?.into_pyarray(py))

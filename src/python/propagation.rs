@@ -1,15 +1,15 @@
 //! The evidence with landmarks; see `bayespoint.landmarks.features`.
 
 use ndarray::{Array1, Array2, Axis, concatenate};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
+use super::Found;
+use super::arrays::{Matrix, NewMatrix, NewVector, Vector, check_shape};
 use super::call;
-use crate::base::require;
 use crate::propagation::sums::{self, Measure, Summand};
 use crate::propagation::{
-    self as sites, Approximation, ByVariances, FirstSites, Problems, Whitening, propagate,
+    self as sites, Approximation, FirstSites, Problems, Whitening, propagate,
 };
 use crate::simd::distance::Radial;
 
@@ -19,8 +19,8 @@ const LARGE: f64 = 3e7;
 /// An earlier result: attributes of `bayespoint.landmarks.features.Propagation`.
 #[derive(FromPyObject)]
 pub struct Sites<'py> {
-    precision: PyReadonlyArray2<'py, f64>,
-    shift: PyReadonlyArray2<'py, f64>,
+    precision: Matrix<'py>,
+    shift: Matrix<'py>,
     converged: PyReadonlyArray1<'py, bool>,
 }
 
@@ -38,67 +38,49 @@ impl Posteriors {
     /// examples with them. Features are the values times `factors`; `by_variances` are derivatives by the (m,) variances that
     /// do not come through the features, and `by_mean` that by the variance of the mean function.
     #[pyo3(signature = (factors, features, by_variances, *, is_triangle, share, by_mean))]
-    #[allow(clippy::too_many_arguments, reason = "names in Python")]
     fn by_values<'py>(
         &self,
         py: Python<'py>,
-        factors: PyReadonlyArray2<'py, f64>,
-        features: PyReadonlyArray2<'py, f64>,
-        by_variances: PyReadonlyArray1<'py, f64>,
+        factors: Matrix,
+        features: Matrix,
+        by_variances: Vector,
         is_triangle: bool,
         share: f64,
         by_mean: f64,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let whitening =
-            Whitening { factors: factors.as_array(), is_triangle, features: features.as_array() };
-        let each = by_variances.as_array();
-        let m = self.level.len();
-        let fits = whitening.features.dim() == (m, whitening.factors.ncols()) && each.len() == m;
-        require(
-            fits,
-            "features",
-            format_args!("{:?}", features.as_array().dim()),
-            "those of the problems",
-        )?;
-        let by_variances = ByVariances { each, of_mean: by_mean };
-        let work = |control: &_| {
-            let level = &self.level.view();
-            sites::by_values(
-                &self.found,
-                level,
-                share,
-                &whitening,
-                &by_variances,
-                self.n_threads,
-                control,
-            )
-        };
-        Ok(call::in_threads(py, self.n_threads, work)?.into_pyarray(py))
+    ) -> PyResult<NewMatrix<'py>> {
+        let (factors, features) = (factors.as_array(), features.as_array());
+        let (m, by_variances) = (self.level.len(), by_variances.as_array());
+        let fits = features.dim() == (m, factors.ncols()) && by_variances.len() == m;
+        check_shape("features", fits, features.dim())?;
+        let whitening = Whitening { factors, is_triangle, features, by_variances, by_mean };
+        let (level, n) = (self.level.view(), self.n_threads);
+        let work =
+            |control: &_| sites::by_values(&self.found, &level, share, &whitening, n, control);
+        Ok(call::in_threads(py, n, work)?.into_pyarray(py))
     }
 }
 
 /// Returns the approximation of each problem.
 #[pyfunction]
 #[pyo3(signature = (features, level, positive, noise, *, intervals, start, change, n_threads))]
-#[allow(clippy::too_many_arguments, reason = "names in Python")]
 pub fn propagation<'py>(
     py: Python<'py>,
-    features: PyReadonlyArray2<'py, f64>,
-    level: PyReadonlyArray1<'py, f64>,
-    positive: PyReadonlyArray2<'py, bool>,
+    features: Matrix,
+    level: Vector,
+    positive: PyReadonlyArray2<bool>,
     noise: [f64; 2],
-    intervals: Option<PyReadonlyArray2<'py, f64>>,
-    start: Option<Sites<'py>>,
+    intervals: Option<Matrix>,
+    start: Option<Sites>,
     change: f64,
     n_threads: usize,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> Found<'py> {
     let start = start.as_ref().map(|sites| FirstSites {
         precision: sites.precision.as_array(),
         shift: sites.shift.as_array(),
         converged: sites.converged.as_array(),
     });
     let (features, level, positive) = (features.as_array(), level.as_array(), positive.as_array());
-    let intervals = intervals.as_ref().map(PyReadonlyArray2::as_array);
+    let intervals = intervals.as_ref().map(Matrix::as_array);
     let problems = Problems { features, level, positive, intervals, noise, change };
     let ((n, m), of_start) = (positive.dim(), start.as_ref());
     let fits = [features.nrows(), level.len()] == [m; 2]
@@ -106,7 +88,7 @@ pub fn propagation<'py>(
         && of_start.is_none_or(|start| {
             [start.precision.dim(), start.shift.dim()] == [(n, m); 2] && start.converged.len() == n
         });
-    require(fits, "positive", format_args!("shape ({n}, {m})"), "labels of as many examples")?;
+    check_shape("positive", fits, (n, m))?;
     let work = (m as f64) * (features.ncols() as f64).powi(2);
     let n_threads = if work < LARGE { n_threads.min(n).max(1) } else { n_threads };
     let work = |control: &_| propagate(&problems, start.as_ref(), n_threads, control);
@@ -142,17 +124,11 @@ pub fn propagation<'py>(
 #[pyfunction]
 pub fn whiten<'py>(
     py: Python<'py>,
-    matrix: PyReadonlyArray2<'py, f64>,
-    values: PyReadonlyArray2<'py, f64>,
-) -> PyResult<[Bound<'py, PyArray2<f64>>; 2]> {
+    matrix: Matrix,
+    values: Matrix,
+) -> PyResult<[NewMatrix<'py>; 2]> {
     let (matrix, values) = (matrix.as_array(), values.as_array());
-    let got = format_args!("shape {:?}", matrix.dim());
-    require(
-        matrix.dim() == (values.ncols(), values.ncols()),
-        "matrix",
-        got,
-        "a square one of the landmarks",
-    )?;
+    check_shape("matrix", matrix.dim() == (values.ncols(), values.ncols()), matrix.dim())?;
     let work = |_: &_| sites::whiten(matrix.as_standard_layout().into_owned(), &values);
     let (factors, features) = call::here(py, work)?;
     Ok([factors, features].map(|array| array.into_pyarray(py)))
@@ -161,22 +137,22 @@ pub fn whiten<'py>(
 /// A part of a sum of kernels: attributes of `bayespoint.kernels.products.Summand`.
 #[derive(FromPyObject)]
 pub struct PartOfSum<'py> {
-    measure: String,
+    #[pyo3(from_py_with = super::read)]
+    measure: Measure,
     factor: f64,
-    scale: PyReadonlyArray1<'py, f64>,
+    scale: Vector<'py>,
     rate: f64,
     terms: [[f64; 3]; 2],
 }
 
 impl PartOfSum<'_> {
     pub fn summand(&self) -> Summand {
-        let measure = match &*self.measure {
-            "city block" => Measure::CityBlock,
-            "distance" => Measure::Distance,
-            _ => Measure::Product,
-        };
-        let radial = Radial { rate: self.rate, terms: self.terms };
-        Summand { measure, factor: self.factor, scale: self.scale.as_array().to_vec(), radial }
+        Summand {
+            measure: self.measure,
+            factor: self.factor,
+            scale: self.scale.as_array().to_vec(),
+            radial: Radial { rate: self.rate, terms: self.terms },
+        }
     }
 }
 
@@ -189,20 +165,15 @@ impl SumPlan {
     /// Takes landmarks and examples; limits are as in `values_of_distances`.
     #[new]
     fn new(
-        landmarks: PyReadonlyArray2<'_, f64>,
-        examples: PyReadonlyArray2<'_, f64>,
+        landmarks: Matrix,
+        examples: Matrix,
         limits: Vec<f64>,
-        parts: Vec<PartOfSum<'_>>,
+        parts: Vec<PartOfSum>,
     ) -> PyResult<Self> {
         let (landmarks, examples) = (landmarks.as_array(), examples.as_array());
         let d = landmarks.ncols();
         let fits = examples.ncols() == d && limits.len() <= d && d > 0 && !parts.is_empty();
-        require(
-            fits,
-            "examples",
-            format_args!("{:?}", examples.dim()),
-            "points of as many features",
-        )?;
+        check_shape("examples", fits, examples.dim())?;
         let points = concatenate![Axis(0), landmarks, examples];
         let summands = parts.iter().map(PartOfSum::summand).collect();
         Ok(Self(sums::KernelPlan { points, n_landmarks: landmarks.nrows(), limits, summands }))
@@ -215,17 +186,16 @@ impl SumPlan {
     }
 
     /// Returns the sum for (S,) factors of its parts and (S, d) ones of the features, with its values.
-    #[allow(clippy::type_complexity, reason = "three values")]
     fn sum<'py>(
         &self,
         py: Python<'py>,
         factors: Vec<f64>,
-        scales: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<(KeptSum, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+        scales: Matrix,
+    ) -> PyResult<(KeptSum, NewMatrix<'py>, NewVector<'py>)> {
         let (plan, scales) = (&self.0, scales.as_array());
         let shape = (plan.summands.len(), plan.points.ncols());
         let fits = factors.len() == shape.0 && scales.dim() == shape;
-        require(fits, "scales", format_args!("{:?}", scales.dim()), "factors of each feature")?;
+        check_shape("scales", fits, scales.dim())?;
         let (sum, values, own) = call::here(py, |control| {
             let sum = plan.sum(&factors, &scales, control)?;
             let (values, own) = (sum.values(), sum.own());
@@ -242,26 +212,18 @@ pub struct KeptSum(sums::KernelSum);
 #[pymethods]
 impl KeptSum {
     /// Returns the (S,) and (S, d) derivatives by the logarithms of the factors, given those by the values.
-    #[allow(clippy::type_complexity, reason = "two arrays")]
     fn slopes<'py>(
         &self,
         py: Python<'py>,
-        by_values: PyReadonlyArray2<'py, f64>,
-        by_own: PyReadonlyArray1<'py, f64>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
+        by_values: Matrix,
+        by_own: Vector,
+    ) -> PyResult<(NewVector<'py>, NewMatrix<'py>)> {
         let (by_values, by_own) = (by_values.as_array(), by_own.as_array());
         let shape = self.0.shape();
         let fits = by_values.dim() == shape && by_own.len() + shape.1 == shape.0;
-        require(
-            fits,
-            "by_values",
-            format_args!("{:?}", by_values.dim()),
-            "a number for each value",
-        )?;
+        check_shape("by_values", fits, by_values.dim())?;
         let found = call::here(py, |control| self.0.slopes(&by_values, &by_own, control))?;
-        let factors: Vec<f64> = found.iter().map(|part| part.factor).collect();
-        let scales: Vec<f64> = found.iter().flat_map(|part| part.scale.iter().copied()).collect();
-        let scales = Array2::from_shape_vec((found.len(), scales.len() / found.len()), scales);
-        Ok((factors.into_pyarray(py), scales.expect("a row each").into_pyarray(py)))
+        let (factors, scales): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        Ok((factors.into_pyarray(py), PyArray2::from_vec2(py, &scales)?))
     }
 }

@@ -15,9 +15,7 @@ const VECTORS: usize = 2;
 const WIDTH: usize = 16;
 
 /// The points of the columns, feature by feature in panels of 16 points; the last one is filled up with zeros.
-#[derive(Debug)]
 pub struct Columns<'a> {
-    arch: Arch,
     panels: Vec<[f64; WIDTH]>,
     n: usize,
     d: usize,
@@ -34,7 +32,7 @@ impl<'a> Columns<'a> {
                 panels[j / WIDTH * d + k][j % WIDTH] = points[j * d + k];
             }
         }
-        Self { arch: Arch::new(), panels, n, d, limits }
+        Self { panels, n, d, limits }
     }
 
     /// Writes functions of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns before
@@ -49,9 +47,9 @@ impl<'a> Columns<'a> {
     ) {
         to.iter().for_each(|to| self.check(points, to.len()));
         if city_block {
-            self.arch.dispatch(Call::<_, true>((self, points, until, of, to)));
+            Arch::new().dispatch(Call::<_, true>((self, points, until, of, to)));
         } else {
-            self.arch.dispatch(Call::<_, false>((self, points, until, of, to)));
+            Arch::new().dispatch(Call::<_, false>((self, points, until, of, to)));
         }
     }
 
@@ -66,9 +64,9 @@ impl<'a> Columns<'a> {
         weights.iter().for_each(|weights| self.check(points, weights.len()));
         assert_eq!(slopes.len(), self.d);
         if city_block {
-            self.arch.dispatch(Call::<_, true>((self, points, weights, slopes)));
+            Arch::new().dispatch(Call::<_, true>((self, points, weights, slopes)));
         } else {
-            self.arch.dispatch(Call::<_, false>((self, points, weights, slopes)));
+            Arch::new().dispatch(Call::<_, false>((self, points, weights, slopes)));
         }
     }
 

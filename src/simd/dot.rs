@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::entry::{Call, Entry, Row, with_entries};
+use super::entry::{Call, Entry};
 
 /// Number of independent sums, which hide the latency of an addition.
 const SUMS: usize = 4;
@@ -111,13 +111,13 @@ fn total<S: Simd, const COMPENSATED: bool>(simd: S, sums: [LaneSum<S>; SUMS]) ->
 }
 
 /// Returns the inner product of two vectors of the same length.
-pub fn dot<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
-    dots(arch, a, [b], Precision::Plain)[0]
+pub fn dot<E: Entry>(a: &[E], b: &[f64]) -> f64 {
+    dots(a, [b], Precision::Plain)[0]
 }
 
 /// Returns the inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
-pub fn dot_compensated(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
-    dots(arch, a, [b], Precision::Compensated)[0]
+pub fn dot_compensated(a: &[f64], b: &[f64]) -> f64 {
+    dots(a, [b], Precision::Compensated)[0]
 }
 
 /// Precision of the sum in an inner product.
@@ -131,28 +131,11 @@ pub enum Precision {
 }
 
 /// Returns the inner products of one vector with V others, which it is read once for. Each has the bits of one alone.
-pub fn dots<E: Entry, const V: usize>(
-    arch: Arch,
-    a: &[E],
-    b: [&[f64]; V],
-    precision: Precision,
-) -> [f64; V] {
+pub fn dots<E: Entry, const V: usize>(a: &[E], b: [&[f64]; V], precision: Precision) -> [f64; V] {
     assert!(b.iter().all(|b| b.len() == a.len()));
     match precision {
-        Precision::Plain => arch.dispatch(Call::<_, false>((a, b))),
-        Precision::Compensated => arch.dispatch(Call::<_, true>((a, b))),
-    }
-}
-
-impl Row<'_> {
-    /// Inner products with V vectors.
-    pub(crate) fn dots<const V: usize>(
-        &self,
-        arch: Arch,
-        b: [&[f64]; V],
-        precision: Precision,
-    ) -> [f64; V] {
-        with_entries!(self, |row| dots(arch, row, b, precision))
+        Precision::Plain => Arch::new().dispatch(Call::<_, false>((a, b))),
+        Precision::Compensated => Arch::new().dispatch(Call::<_, true>((a, b))),
     }
 }
 
@@ -167,9 +150,9 @@ pub fn add(y: &mut [f64], x: &[f64]) {
 }
 
 /// `y ← y + a x`.
-pub fn axpy<E: Entry>(arch: Arch, a: f64, x: &[E], y: &mut [f64]) {
+pub fn axpy<E: Entry>(a: f64, x: &[E], y: &mut [f64]) {
     assert_eq!(x.len(), y.len());
-    arch.dispatch(
+    Arch::new().dispatch(
         #[inline(always)]
         || {
             for (y, &x) in y.iter_mut().zip(x) {
@@ -180,12 +163,12 @@ pub fn axpy<E: Entry>(arch: Arch, a: f64, x: &[E], y: &mut [f64]) {
 }
 
 /// `y ← y + Σ_k a_k x_k`, four vectors at a time, so that y is read and written a quarter as often.
-pub fn axpy_all<E: Entry>(arch: Arch, terms: &[(f64, &[E])], y: &mut [f64]) {
+pub fn axpy_all<E: Entry>(terms: &[(f64, &[E])], y: &mut [f64]) {
     assert!(terms.iter().all(|(_, x)| x.len() == y.len()));
     let (fours, rest) = terms.as_chunks::<4>();
     for four in fours {
         let [(a, p), (b, q), (c, r), (d, s)] = *four;
-        arch.dispatch(
+        Arch::new().dispatch(
             #[inline(always)]
             || {
                 for ((((y, &p), &q), &r), &s) in y.iter_mut().zip(p).zip(q).zip(r).zip(s) {
@@ -195,7 +178,7 @@ pub fn axpy_all<E: Entry>(arch: Arch, terms: &[(f64, &[E])], y: &mut [f64]) {
         );
     }
     for (a, x) in rest {
-        axpy(arch, *a, x, y);
+        axpy(*a, x, y);
     }
 }
 

@@ -1,51 +1,42 @@
 //! Logarithms of the normal distribution function and their derivatives, for many values in vector instructions.
 
-use std::f64::consts::{LN_2, PI};
-use std::sync::LazyLock;
+use std::f64::consts::LN_2;
 
 use pulp::Arch;
 
 use super::exponential::doubles::{exp, polynomial};
-use super::special::hazard_plain;
 
-/// Coefficients of a polynomial, and the factor in its argument.
-const TERMS: usize = 17;
+/// The powers of v = 2 u - 1 in M(x) / u, u = 1 / (1 + x / 5), for Mills' ratio M(x) = Φ(-x) / N(x), x ≥ 0, to 1e-12: the
+/// polynomial that is right at the nodes of Chebyshev.
+const MILLS: [f64; 17] = [
+    0.385_616_209_430_631,
+    0.333_573_319_040_393_7,
+    0.248_309_412_319_603_16,
+    0.157_182_214_984_255_66,
+    0.082_728_942_916_018_75,
+    0.034_650_948_577_455_015,
+    0.010_425_103_720_625_656,
+    0.001_500_645_370_615_463,
+    -0.000_400_012_989_221_628_05,
+    -0.000_273_133_742_497_828_47,
+    -0.000_029_696_449_505_887_39,
+    0.000_024_872_524_186_454_996,
+    0.000_008_225_201_992_552_362,
+    -0.000_001_909_299_639_384_485,
+    -0.000_001_230_486_258_036_227_6,
+    0.000_000_111_203_114_690_450_84,
+    0.000_000_114_994_102_606_193_77,
+];
 const FACTOR: f64 = 0.2;
-
-/// The powers of v = 2 u - 1 in M(x) / u, u = 1 / (1 + x / 5), for Mills' ratio M(x) = Φ(-x) / N(x), x ≥ 0, to 1e-12.
-static MILLS: LazyLock<[f64; TERMS]> = LazyLock::new(|| {
-    // The polynomial that is right at Chebyshev's nodes, as a sum of his polynomials and then of powers.
-    let n = TERMS as f64;
-    let angles: [f64; TERMS] = std::array::from_fn(|k| PI * (k as f64 + 0.5) / n);
-    let ratios = angles.map(|angle| {
-        let u = 0.5 + 0.5 * angle.cos();
-        1.0 / (u * hazard_plain((1.0 - 1.0 / u) / FACTOR))
-    });
-    let mut found = [0.0; TERMS];
-    let (mut before, mut own) = ([0.0; TERMS], [0.0; TERMS]);
-    own[0] = 1.0;
-    for j in 0..TERMS {
-        let terms =
-            angles.iter().zip(ratios).map(|(angle, ratio)| ratio * (j as f64 * angle).cos());
-        let weight = terms.sum::<f64>() * if j == 0 { 1.0 } else { 2.0 } / n;
-        found.iter_mut().zip(own).for_each(|(found, term)| *found += weight * term);
-        let factor = if j == 0 { 1.0 } else { 2.0 };
-        let next =
-            std::array::from_fn(|k| if k == 0 { 0.0 } else { factor * own[k - 1] } - before[k]);
-        (before, own) = (own, next);
-    }
-    found
-});
 
 /// Writes ln Φ of each number to `values`, with an error below 1e-12, absolute or relative, and its derivative, the hazard N / Φ, in
 /// place of the number.
-pub fn ln_normal_cdf_all(arch: Arch, numbers: &mut [f64], values: &mut [f64]) {
-    let mills = *MILLS;
-    arch.dispatch(
+pub fn ln_normal_cdf_all(numbers: &mut [f64], values: &mut [f64]) {
+    Arch::new().dispatch(
         #[inline(always)]
         || {
             for (z, value) in numbers.iter_mut().zip(values) {
-                let (half, density, ratio) = parts(&mills, *z);
+                let (half, density, ratio) = parts(*z);
                 // Φ is N M on the left and 1 - N M on the right.
                 let left = *z < 0.0;
                 let p = if left { ratio } else { 1.0 - density * ratio };
@@ -63,9 +54,8 @@ const NARROW: f64 = 1e-6;
 ///
 /// These are the distances of a value from the ends of an interval, from inside; a distance may be infinite. Without room, a + b <= 0,
 /// the logarithm is minus infinity.
-pub fn ln_interval_all(arch: Arch, [below, above]: [&mut [f64]; 2], values: &mut [f64]) {
-    let mills = *MILLS;
-    arch.dispatch(
+pub fn ln_interval_all([below, above]: [&mut [f64]; 2], values: &mut [f64]) {
+    Arch::new().dispatch(
         #[inline(always)]
         || {
             for ((a, b), value) in below.iter_mut().zip(above).zip(values) {
@@ -74,8 +64,8 @@ pub fn ln_interval_all(arch: Arch, [below, above]: [&mut [f64]; 2], values: &mut
                 let (x, y) = if is_first { (*a, *b) } else { (*b, *a) };
                 let (width, empty) = (x + y, x + y <= 0.0);
                 let e = if empty { 0.0 } else { exp(-0.5 * width * (y - x)) };
-                let (half, density, ratio) = parts(&mills, x);
-                let (_, _, other) = parts(&mills, y);
+                let (half, density, ratio) = parts(x);
+                let (_, _, other) = parts(y);
                 // On the left N(x) is a factor.
                 let left = x < 0.0;
                 let p = if left { ratio - e * other } else { 1.0 - density * (ratio + e * other) };
@@ -94,13 +84,8 @@ pub fn ln_interval_all(arch: Arch, [below, above]: [&mut [f64]; 2], values: &mut
 }
 
 /// Replaces ln p by ln(floor + span p), and writes the derivative of the one by the other. Minus infinity stays.
-pub fn ln_with_noise_all(
-    arch: Arch,
-    values: &mut [f64],
-    shares: &mut [f64],
-    [floors, spans]: [&[f64]; 2],
-) {
-    arch.dispatch(
+pub fn ln_with_noise_all(values: &mut [f64], shares: &mut [f64], [floors, spans]: [&[f64]; 2]) {
+    Arch::new().dispatch(
         #[inline(always)]
         || {
             let noise = floors.iter().zip(spans);
@@ -118,10 +103,10 @@ pub fn ln_with_noise_all(
 
 /// Returns ln N(z), N(z) and M(|z|).
 #[inline(always)]
-fn parts(mills: &[f64; TERMS], z: f64) -> (f64, f64, f64) {
+fn parts(z: f64) -> (f64, f64, f64) {
     let half = -0.5 * z * z - HALF_LN_TAU;
     let u = 1.0 / (1.0 + FACTOR * z.abs());
-    (half, exp(half), u * polynomial(mills, 2.0 * u - 1.0))
+    (half, exp(half), u * polynomial(&MILLS, 2.0 * u - 1.0))
 }
 
 const HALF_LN_TAU: f64 = 0.918_938_533_204_672_8;

@@ -12,7 +12,6 @@ pub mod tall;
 pub mod tile;
 
 pub use dot::Precision;
-pub use entry::Call;
 pub(crate) use entry::with_entries;
-pub use entry::{Entry, Row};
+pub use entry::{Call, Entry, Row};
 pub use pass::NextWall;

@@ -4,7 +4,6 @@
 //! The loop compares flight times without a division: with `cot t = n/d` and `d ≥ 0`, the earlier of
 //! two zeros is the one with the larger cotangent, and `n₁/d₁ > n₂/d₂` means `n₁ d₂ > n₂ d₁`. It runs over
 //! vectors of planes without branches or allocations; [`pulp`] chooses the instruction set at run time.
-//! [`advance_plain`] is the plain version for tests.
 //!
 //! # Sides are sign bits
 //!
@@ -116,7 +115,7 @@ pub fn advance<E: Entry>(
     f: &mut [f64],
     g: &mut [f64],
     (cos, sin): (f64, f64),
-    kicks: &[Kick<'_, E>],
+    kicks: &[Kick<E>],
     lift: f64,
 ) -> NextWall {
     match *kicks {
@@ -317,31 +316,4 @@ impl<E: Entry, const KICKS: usize> WithSimd for Fused<'_, E, KICKS> {
         let [a, b] = searches;
         a.or(simd, b).earliest(simd)
     }
-}
-
-/// Plain version of [`advance`], with flight times from the arctangent. Tests require that both agree up to rounding and ties.
-pub fn advance_plain<E: Entry>(
-    f: &mut [f64],
-    g: &mut [f64],
-    (c, s): (f64, f64),
-    kicks: &[Kick<'_, E>],
-    lift: f64,
-) -> NextWall {
-    let mut best = NextWall::NONE;
-    let mut earliest = std::f64::consts::PI;
-    for i in 0..f.len() {
-        let side = 1f64.copysign(f[i]);
-        let turned = (side * (f[i] * c + g[i] * s)).max(0.0);
-        let kick = lift + kicks.iter().map(|(scale, row)| scale * row[i].into()).sum::<f64>();
-        let speed = g[i] * c - f[i] * s + kick;
-        let left_out = g[i].is_nan();
-        f[i] = turned.copysign(side);
-        g[i] = speed;
-        let angle = turned.atan2(-side * speed);
-        if !left_out && angle < earliest {
-            earliest = angle;
-            best = NextWall { plane: i, n: -side * speed, d: turned };
-        }
-    }
-    best
 }

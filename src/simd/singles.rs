@@ -24,7 +24,7 @@ pub type Panel = Vec<[f32; PANEL]>;
 
 /// The kernels of a group of models, as functions of three sums over the features: of the absolute differences, of their
 /// squares, and of the products, or of the squares for categories.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Group {
     /// The weights of each feature in these sums.
     pub weights: Vec<[[f32; GROUP]; 3]>,
@@ -39,7 +39,6 @@ impl Group {
     /// feature, `others` the features of one point after the other; differences of the last ones are at most `limits`.
     pub fn values(
         &self,
-        arch: Arch,
         points: &[PointBlock],
         others: &[f32],
         limits: &[f32],
@@ -48,7 +47,7 @@ impl Group {
         let (d, m) = (self.weights.len(), others.len() / self.weights.len());
         assert!(points.len() == d && limits.len() <= d && others.len() == m * d);
         assert!(to.iter().all(|to| to.len() == m));
-        arch.dispatch(Call::<_>((self, points, others, limits, to)));
+        Arch::new().dispatch(Call::<_>((self, points, others, limits, to)));
     }
 }
 
@@ -113,8 +112,8 @@ pub const fn single(x: f64) -> f32 {
 }
 
 /// Adds `Σ_j c_j k_j` to a number for each point.
-pub fn add_product(arch: Arch, values: &[PointBlock], coefficients: &[f32], to: &mut [f64; BLOCK]) {
-    arch.dispatch(|| {
+pub fn add_product(values: &[PointBlock], coefficients: &[f32], to: &mut [f64; BLOCK]) {
+    Arch::new().dispatch(|| {
         // In few singles at a time.
         for (values, coefficients) in values.chunks(PANEL).zip(coefficients.chunks(PANEL)) {
             let mut sum = [0f32; BLOCK];
@@ -127,8 +126,8 @@ pub fn add_product(arch: Arch, values: &[PointBlock], coefficients: &[f32], to: 
 }
 
 /// Adds the products of each column of the panels with the values to a row of numbers.
-pub fn add_products(arch: Arch, values: &[PointBlock], panels: &[Panel], to: &mut [PointBlock]) {
-    arch.dispatch(Call::<_>((values, panels, to)));
+pub fn add_products(values: &[PointBlock], panels: &[Panel], to: &mut [PointBlock]) {
+    Arch::new().dispatch(Call::<_>((values, panels, to)));
 }
 
 /// See [`add_products`].
@@ -151,13 +150,12 @@ impl WithSimd for Call<(&[PointBlock], &[Panel], &mut [PointBlock])> {
 
 /// Adds the part of `kᵀ U k` by the columns from `column` on, which `panel` has, to a number for each point.
 pub fn add_form(
-    arch: Arch,
     values: &[PointBlock],
     panel: &[[f32; PANEL]],
     column: usize,
     to: &mut [f64; BLOCK],
 ) {
-    arch.dispatch(Call::<_>((values, panel, column, to)));
+    Arch::new().dispatch(Call::<_>((values, panel, column, to)));
 }
 
 /// See [`add_form`].

@@ -78,21 +78,19 @@ impl<const R: usize, const V: usize> WithSimd
 
 /// Returns the inner products of R rows and V vectors of the same length.
 pub fn products<const R: usize, const V: usize>(
-    arch: Arch,
     rows: [&[f64]; R],
     vectors: [&[f64]; V],
 ) -> [[f64; V]; R] {
-    arch.dispatch(Call((rows, vectors)))
+    Arch::new().dispatch(Call((rows, vectors)))
 }
 
 /// `y_v ← y_v + Σ_r factors[v][r] columns[r]` for V vectors and R columns of the same length.
 pub fn add_multiples<const R: usize, const V: usize>(
-    arch: Arch,
     columns: [&[f64]; R],
     factors: [[f64; R]; V],
     sums: [&mut [f64]; V],
 ) {
-    arch.dispatch(Call((columns, factors, sums)));
+    Arch::new().dispatch(Call((columns, factors, sums)));
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ const BEFORE: f64 = 1.0 - 1e-9;
 const HALVINGS: usize = 52;
 
 /// The potential at an angle, and its derivative.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Node {
     pub angle: f64,
     pub potential: f64,
@@ -40,7 +40,7 @@ pub struct Node {
 }
 
 /// Where a flight ends, by the interpolated potential.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct End {
     pub angle: f64,
     pub reason: Reason,
@@ -61,7 +61,6 @@ pub enum Reason {
     Done,
 }
 
-#[derive(Debug)]
 pub struct Flight {
     energy: f64,
     /// Radians of the step that were flown before.

@@ -29,7 +29,6 @@ mod flight;
 
 use std::f64::consts::TAU;
 
-use pulp::Arch;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
@@ -132,14 +131,12 @@ pub struct SoftDraws {
 }
 
 /// Balls that sample a posterior on circles, each from a draw of a normal distribution.
-#[derive(Debug)]
 pub struct SoftBalls {
     balls: Vec<SoftBall>,
     freedom: f64,
     n_rising: usize,
 }
 
-#[derive(Debug)]
 struct SoftBall {
     rng: ChaCha8Rng,
     /// Place and direction.
@@ -154,7 +151,7 @@ struct SoftBall {
 }
 
 /// What the acceptance of a step needs.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Step {
     /// The place where it began, and R times it.
     from: [Vec<f64>; 2],
@@ -171,7 +168,7 @@ struct Step {
 type Reference = (usize, f64);
 
 /// Inner products of the place z and the direction v.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 struct Products {
     /// `z·z`, `z·v` and `v·v`.
     own: [f64; 3],
@@ -315,7 +312,7 @@ impl SoftBalls {
             }
         }
         let (mut references, mut n_trials) = (Vec::new(), 0);
-        let mean_square = dot(Arch::new(), normal.mean, normal.mean);
+        let mean_square = dot(normal.mean, normal.mean);
         loop {
             let mut angles = Vec::new();
             for &ball in flying {
@@ -355,7 +352,6 @@ impl SoftBalls {
         walls: &mut W,
         turns: &mut Turns,
     ) -> Result<(), W::Error> {
-        let arch = Arch::new();
         let off_potential = bounced.iter().copied().filter(|&ball| !self.balls[ball].is_at_wall());
         let trials: Vec<Trial> =
             off_potential.map(|ball| Trial { ball, along: self.balls[ball].turned()[0] }).collect();
@@ -376,11 +372,11 @@ impl SoftBalls {
             let mut off = if ball.is_at_wall() {
                 normal.nearest_wall(self.n_rising, &ball.of)
             } else {
-                let tail = (self.freedom + d as f64) / (self.freedom + dot(arch, place, place));
+                let tail = (self.freedom + d as f64) / (self.freedom + dot(place, place));
                 let gradient = gradients.next().expect("a row for each trial");
                 gradient.iter().zip(place).map(|(g, z)| g - tail * z).collect()
             };
-            let factor = -2.0 * dot(arch, &off, direction) / dot(arch, &off, &off);
+            let factor = -2.0 * dot(&off, direction) / dot(&off, &off);
             scale(&mut off, factor);
             turns.added.append(&mut off);
             let [place, direction] = ball.turned();
@@ -398,7 +394,7 @@ impl SoftBalls {
         let [place, direction] = &mut ball.at;
         let degrees = self.freedom + place.len() as f64;
         let tail = ChiSquared::new(degrees).expect("a positive number of degrees of freedom");
-        let square = dot(Arch::new(), place, place);
+        let square = dot(place, place);
         ball.scale = ((self.freedom + square) / tail.sample(&mut ball.rng)).sqrt();
         let draw = || ball.scale * ball.rng.sample::<f64, _>(StandardNormal);
         turns.added.extend(std::iter::repeat_with(draw).take(place.len()));
@@ -415,7 +411,7 @@ impl SoftBalls {
     ///
     /// Returns the turns of weight vectors for those of z.
     fn turn(&mut self, turns: Turns, normal: &NormalLaw) -> Turns {
-        let (arch, d) = (Arch::new(), normal.mean.len());
+        let d = normal.mean.len();
         let of_added = normal.times(&turns.added);
         let added = turns.added.chunks_exact(d).zip(of_added.chunks_exact(d));
         for (&ball, (added, of_added)) in turns.balls.iter().zip(added) {
@@ -423,9 +419,8 @@ impl SoftBalls {
             for (direction, added) in [(&mut at[1], added), (&mut of[1], of_added)] {
                 add(direction, added);
             }
-            let squares =
-                |[z, v]: &[Vec<f64>; 2]| [(z, z), (z, v), (v, v)].map(|(a, b)| dot(arch, a, b));
-            let mean = [0, 1].map(|k| dot(arch, normal.mean, &of[k]));
+            let squares = |[z, v]: &[Vec<f64>; 2]| [(z, z), (z, v), (v, v)].map(|(a, b)| dot(a, b));
+            let mean = [0, 1].map(|k| dot(normal.mean, &of[k]));
             *products = Products { own: squares(at), of: squares(of), mean };
             if self.n_rising > 1 {
                 let nearest = |sign: f64| {

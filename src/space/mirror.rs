@@ -36,12 +36,6 @@ impl Mirror {
     /// Hard walls.
     pub const HARD: Self = Self { negative: 0.0, positive: 0.0 };
 
-    /// Returns walls with the given transparencies. [`crate::Error::Invalid`] if a transparency is outside [0, 1].
-    pub fn new(negative: f64, positive: f64) -> Result<Self> {
-        let mirror = Self { negative, positive };
-        mirror.check().map(|()| mirror)
-    }
-
     pub(crate) fn check(&self) -> Result<()> {
         for kappa in [self.negative, self.positive] {
             require((0.0..=1.0).contains(&kappa), "transparency", kappa, "in [0, 1]")?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::coinciding::{Role, roles};
 use super::mirror::Mirror;
-use crate::base::{Control, Error, Result, require};
+use crate::base::{Control, Result, check_length, require};
 use crate::gram::{Gram, Planes, Wall, Walls};
 use crate::simd::Precision;
 
@@ -28,12 +28,11 @@ pub struct VersionSpace<'a> {
 }
 
 impl<'a> VersionSpace<'a> {
-    /// Joins a Gram matrix and its labels. [`Error::Invalid`] for another number than m or a label neither -1 nor +1.
+    /// Joins a Gram matrix and its labels. [`crate::Error::Invalid`] for another number than m or a label neither -1 nor +1.
     pub fn new(gram: Gram<'a>, labels: Vec<i8>) -> Result<Self> {
-        let got = format_args!("{} labels", labels.len());
-        require(labels.len() == gram.len(), "labels", got, "one per row of gram")?;
-        if let Some(bad) = labels.iter().find(|y| ![-1, 1].contains(*y)) {
-            return Err(Error::invalid("labels", bad, "-1 or +1"));
+        check_length("labels", labels.len(), gram.len())?;
+        for y in &labels {
+            require([-1, 1].contains(y), "labels", y, "-1 or +1")?;
         }
         Ok(Self::of_planes(gram, labels))
     }
@@ -41,7 +40,7 @@ impl<'a> VersionSpace<'a> {
     /// Returns the joint version space of several classes, for labels 0, ..., `n_classes` - 1 of the examples of `gram`: the
     /// set of `(w_1, ..., w_C)` with `Σ w_c = 0` of which that of an example's class has the largest product with its vector.
     ///
-    /// [`Error::Invalid`] if the number of labels is not m, a label is out of range or there are fewer than two classes.
+    /// [`crate::Error::Invalid`] if the number of labels is not m, a label is out of range or there are fewer than two classes.
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
         let gram = Gram::of_classes(gram, labels, n_classes)?;
         let labels = vec![1; gram.len()];
@@ -57,8 +56,8 @@ impl<'a> VersionSpace<'a> {
     /// and softness. Walls of one observation are violated or not as a whole; those of none always hold: they have label -1,
     /// whose transparency should be 0, and all others +1.
     ///
-    /// [`Error::Invalid`] without walls; for a wall of no coordinates, more than three, repeated ones or others than those of the
-    /// matrix, coefficients 0 or not finite, or normals without length; if the observations are not 0, 1, ...
+    /// [`crate::Error::Invalid`] without walls; for a wall of no coordinates, more than three, repeated ones or others than
+    /// those of the matrix, coefficients 0 or not finite, or normals without length; if the observations are not 0, 1, ...
     pub fn of_walls(gram: Gram<'a>, walls: &[Wall]) -> Result<Self> {
         let (walls, labels) = Walls::new(gram.len(), walls)?;
         let gram = Gram::of_planes(gram, Planes::Walls(Arc::new(walls)))?;
@@ -72,7 +71,8 @@ impl<'a> VersionSpace<'a> {
         VersionSpace { gram, labels, roles, planes: self.planes.clone() }
     }
 
-    pub(crate) fn planes(&self) -> Option<&Planes> {
+    /// Returns the planes of several classes or of walls; none for two classes.
+    pub fn planes(&self) -> Option<&Planes> {
         self.planes.as_ref()
     }
 
@@ -89,16 +89,6 @@ impl<'a> VersionSpace<'a> {
     /// Returns the number of examples, of which each has several planes if there are several classes.
     pub fn examples(&self) -> usize {
         self.planes.as_ref().map_or(self.len(), Planes::examples)
-    }
-
-    /// Returns the dual coefficients of the classes, shape (C, m), or of the coordinates with walls; none for two classes.
-    pub fn class_duals(&self, dual: &[f64]) -> Option<Vec<Vec<f64>>> {
-        self.planes().map(|planes| planes.function_duals(dual))
-    }
-
-    /// Returns the dual coefficients of the planes from those of the classes, or of the coordinates.
-    pub fn plane_duals(&self, classes: &[Vec<f64>]) -> Option<Vec<f64>> {
-        self.planes().map(|planes| planes.plane_duals(classes))
     }
 
     pub(crate) fn check_no_walls(&self, name: &'static str, what: &str) -> Result<()> {
@@ -197,13 +187,11 @@ impl<'a> VersionSpace<'a> {
         &self.roles
     }
 
-    #[inline]
     pub(super) fn role(&self, i: usize) -> Role {
         self.roles.get(i).copied().unwrap_or(Role::Alone)
     }
 
     /// Returns the planes of labels -1 and +1, of those that plane i decides for, violated on the side of `f` and on the other.
-    #[inline]
     pub(super) fn violated(&self, i: usize, f: f64) -> ([u32; 2], [u32; 2]) {
         let (above, below) = match self.role(i) {
             Role::Alone if self.labels[i] > 0 => ([0, 1], [0, 0]),
@@ -264,10 +252,9 @@ impl<'a> VersionSpace<'a> {
         violated
     }
 
-    /// Returns the margins `y_i <w, φ_i>` of dual coefficients, shape (m,); [`Error::Invalid`] for another number.
+    /// Returns the margins `y_i <w, φ_i>` of dual coefficients, shape (m,); [`crate::Error::Invalid`] for another number.
     pub fn margins(&self, dual: &[f64]) -> Result<Vec<f64>> {
-        let got = format_args!("{} coefficients", dual.len());
-        require(dual.len() == self.len(), "dual", got, "one per example")?;
+        check_length("dual", dual.len(), self.len())?;
         let mut f = self.gram.product(dual, Precision::Compensated, &Control::new())?;
         for (f, y) in f.iter_mut().zip(&self.labels) {
             *f *= f64::from(*y);

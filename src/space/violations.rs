@@ -2,7 +2,6 @@
 
 use crate::space::VersionSpace;
 
-#[derive(Debug)]
 pub struct Violations {
     /// Violated planes with label -1 and with label +1.
     pub examples: [u32; 2],

@@ -7,7 +7,7 @@ use super::observer::Observer;
 use super::refresh::Refresh;
 use super::tally::{Goal, Tally, Until};
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, ensure, random};
+use crate::base::{Control, Result, ensure, random, require_sound};
 use crate::space::{Mirror, Transparency, VersionSpace, Violations};
 
 /// Events between two re-projections: their O(m²) work is about a fifteenth of the bounces' O(m), and on a Gram
@@ -24,7 +24,6 @@ const STUCK: usize = 200_000;
 const CHECK_EVERY: usize = 32;
 
 /// A ball with its dynamics, walls, refresh and random stream.
-#[derive(Debug)]
 pub struct Trajectory<'s, D> {
     space: &'s VersionSpace<'s>,
     dynamics: D,
@@ -118,7 +117,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     ) -> Result<Trajectory<'s, E>> {
         let mut other = self.under(dynamics);
         other.set_refresh(Refresh::None);
-        other.dynamics.launch(&mut other.ball, other.space, &mut other.rng, control)?;
+        other.relaunch(control)?;
         other.reset();
         Ok(other)
     }
@@ -233,10 +232,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
                 control.check()?;
                 stuck = if self.tally.path > path_seen { 0 } else { stuck + 1 };
                 path_seen = self.tally.path;
-                if stuck >= STUCK {
-                    let value = self.ball.to_wall();
-                    return Err(Error::Breakdown { what: "flight of a ball that is stuck", value });
-                }
+                let to_wall = self.ball.to_wall();
+                require_sound(stuck < STUCK, "flight of a ball that is stuck", to_wall)?;
                 control.count_bounces(self.tally.bounces - reported);
                 (since_check, reported) = (0, self.tally.bounces);
                 if control.is_out_of_time() {
@@ -260,10 +257,9 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.tally.drift = self.tally.drift.max(drift);
         self.reprojection_delay =
             if drift < NO_DRIFT { LATEST.min(2 * self.reprojection_delay) } else { 1 };
-        if !self.violated.agrees(self.space, self.ball.f()) {
-            let what = "violated examples of a ball that has not met their walls";
-            return Err(Error::Breakdown { what, value: f64::from(self.violated()) });
-        }
+        let agrees = self.violated.agrees(self.space, self.ball.f());
+        let what = "violated examples of a ball that has not met their walls";
+        require_sound(agrees, what, f64::from(self.violated()))?;
         self.since_reprojection = 0;
         Ok(())
     }

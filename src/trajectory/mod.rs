@@ -8,8 +8,7 @@ mod refresh;
 mod tally;
 
 pub use dynamics::{Dynamics, Geodesic};
-pub use event_loop::Trajectory;
-pub use event_loop::TrajectoryState;
+pub use event_loop::{Trajectory, TrajectoryState};
 pub use observer::{Layers, Observer};
 pub use recorder::Recorder;
 pub use refresh::{Refresh, RefreshChoice};

@@ -51,7 +51,7 @@ pub enum RefreshChoice {
 }
 
 /// Kind of refresh and its rate in events per radian of path.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Refresh<'s> {
     /// No refresh.
     None,

@@ -16,7 +16,7 @@ use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
 use bayespoint::papers::motions::{self, Motion, MotionOutcome, MotionSettings};
 use bayespoint::{
     Ball, Control, Entry, Error, Factor, Goal, Gram, Inverse, Mirror, Outcome, Refresh, Result,
-    Settings, State, Tally, Trajectory, VersionSpace, resume, run_with,
+    Settings, State, Tally, Trajectory, VersionSpace, sample,
 };
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -258,7 +258,7 @@ pub fn rbf(m: usize, sigma: f64, seed: u64) -> (Vec<f64>, Vec<i8>) {
 
 /// Walls of one transparency for both classes.
 pub fn alike(kappa: f64) -> Mirror {
-    Mirror::new(kappa, kappa).expect("a transparency")
+    Mirror { negative: kappa, positive: kappa }
 }
 
 pub fn run(space: &VersionSpace<'_>, settings: &Settings) -> Outcome {
@@ -400,11 +400,11 @@ impl<E: Entry> Owned<E> {
     }
 
     pub fn run(&self, settings: &Settings) -> Outcome {
-        run_with(&self.space(), settings, self.inverse(), &Control::new()).expect("a good run")
+        sample(&self.space(), settings, self.inverse(), None, &Control::new()).expect("a good run")
     }
 
     pub fn resume(&self, settings: &Settings, state: &State) -> Result<Outcome> {
-        resume(&self.space(), settings, self.inverse(), state, &Control::new())
+        sample(&self.space(), settings, self.inverse(), Some(state), &Control::new())
     }
 }
 

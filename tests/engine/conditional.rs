@@ -1,6 +1,6 @@
 //! The center by conditional means agrees with that by arcs, with less noise and a correct error.
 
-use bayespoint::{Control, Inverse, Mirror, Outcome, RefreshChoice, Settings, run_with};
+use bayespoint::{Control, Inverse, Mirror, Outcome, RefreshChoice, Settings, sample};
 
 use crate::center_error::{long_run, reported, rms_angle, settings};
 use crate::common::{Owned, alike, blamed, run, seed, size, uniform};
@@ -42,7 +42,7 @@ fn nearly_orthogonal_planes() {
 
 #[test]
 fn transparent_walls() {
-    let mirror = Mirror::new(0.02, 0.2).expect("a mirror");
+    let mirror = Mirror { negative: 0.02, positive: 0.2 };
     let settings = Settings { mirror, ..settings(30.0) };
     check("transparent", &Owned::rbf(80, 2.0, 0.2, 4), &settings, 1.5);
 }
@@ -66,7 +66,7 @@ fn inverses_that_do_not_fit_are_errors() {
     let (ones, control) = ([1.0; 9], Control::new());
     let case = Owned::rbf(20, 2.0, 0.1, 7);
     let of_others = Inverse::new(&ones, &ones[..3]).expect("an inverse");
-    blamed(run_with(&case.space(), &settings(1.0), Some(of_others), &control));
+    blamed(sample(&case.space(), &settings(1.0), Some(of_others), None, &control));
     for (columns, diagonal) in [(&ones[1..], &ones[..3]), (&ones, &[1.0, f64::NAN, 1.0])] {
         blamed(Inverse::new(columns, diagonal));
     }

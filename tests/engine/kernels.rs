@@ -6,7 +6,7 @@ fn numbers(n: usize, seed: usize) -> Vec<f64> {
 }
 
 mod pass {
-    use bayespoint::pass::{Kick, NextWall, advance, advance_plain};
+    use bayespoint::pass::{Kick, NextWall, advance};
     use proptest::prelude::*;
     use pulp::Arch;
 
@@ -57,7 +57,16 @@ mod pass {
                 doubles.iter().take(kicks).zip(scales).map(|(row, scale)| (scale, row.as_slice())).collect();
             let (mut f2, mut g2) = (f.clone(), g.clone());
             let rotation = (angle.cos(), angle.sin());
-            let plain = advance_plain(&mut f2, &mut g2, rotation, &wide, lift);
+            let mut earliest = std::f64::consts::PI;
+            for (i, (f, g)) in f2.iter_mut().zip(&mut g2).enumerate() {
+                let side = 1f64.copysign(*f);
+                let turned = (side * (*f * rotation.0 + *g * rotation.1)).max(0.0);
+                let kick: f64 = wide.iter().map(|(scale, row)| scale * row[i]).sum();
+                *g = *g * rotation.0 - *f * rotation.1 + kick + lift;
+                *f = turned.copysign(side);
+                // The least of a number and NaN is the number.
+                earliest = earliest.min(turned.atan2(-side * *g));
+            }
             for arch in archs() {
                 let (mut f3, mut g3) = (f.clone(), g.clone());
                 let of_singles = advance(arch, &mut f3, &mut g3, rotation, &narrow, lift);
@@ -72,7 +81,7 @@ mod pass {
                 }
                 prop_assert!(left_out.is_none() || Some(fast.plane) != left_out);
                 // Cotangents distinguish walls whose arctangents are equal.
-                prop_assert!((fast.angle() - plain.angle()).abs() <= 1e-7, "{fast:?} {plain:?}");
+                prop_assert!((fast.angle() - earliest).abs() <= 1e-7, "{fast:?} {earliest}");
                 if fast.plane != usize::MAX {
                     let own = NextWall::of(fast.plane, f[fast.plane], g[fast.plane]);
                     prop_assert_eq!(own, fast);

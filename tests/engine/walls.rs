@@ -6,7 +6,7 @@ use bayespoint::papers::onion::{OnionSettings, onion};
 use bayespoint::{
     Average, Ball, Control, Error, EvidenceOutcome, EvidenceSettings, Goal, Gram, MarginSettings,
     Mirror, Outcome, Refresh, RefreshChoice, Settings, Tally, Trajectory, VersionSpace, Wall,
-    evidence, feasible_point, max_margin, resume, run_with,
+    evidence, feasible_point, max_margin, sample,
 };
 use rand::rngs::ChaCha8Rng;
 
@@ -144,7 +144,7 @@ impl Case {
 
     fn mirror(&self, kappa: f64) -> Mirror {
         let all_observed = self.walls.iter().all(|wall| wall.1.is_some());
-        Mirror::new(if all_observed { kappa } else { 0.0 }, kappa).expect("a transparency")
+        Mirror { negative: if all_observed { kappa } else { 0.0 }, positive: kappa }
     }
 
     fn value(&self, wall: usize, z: &[f64]) -> f64 {
@@ -219,7 +219,11 @@ impl Case {
 
     /// The dual coefficients of the coordinates of a point.
     fn duals(&self, space: &VersionSpace<'_>, dual: &[f64]) -> Vec<f64> {
-        let of_classes = self.classes.as_ref().and_then(|_| space.class_duals(dual));
+        let of_classes = self
+            .classes
+            .as_ref()
+            .and_then(|_| space.planes())
+            .map(|planes| planes.function_duals(dual));
         of_classes.map_or_else(|| dual.to_vec(), |duals| duals.concat())
     }
 
@@ -270,7 +274,7 @@ fn settings(mirror: Mirror, index: u64) -> Settings {
 }
 
 fn run(space: &VersionSpace<'_>, settings: &Settings) -> Outcome {
-    run_with(space, settings, None, &Control::new()).expect("a run")
+    sample(space, settings, None, None, &Control::new()).expect("a run")
 }
 
 /// A label is the right one with probability 1 - ε, else any other alike.
@@ -328,7 +332,7 @@ fn centers_and_draws_are_those_of_the_prior_given_the_walls() {
             ("pair", &pairs, None),
             ("full", &settings, Some(inverted.inverse())),
         ] {
-            let outcome = run_with(&space, settings, inverse, &Control::new()).expect("a run");
+            let outcome = sample(&space, settings, inverse, None, &Control::new()).expect("a run");
             let off = case.deviation(&outcome, &exact);
             let (value, error) = exact.violations;
             let apart = (outcome.mean_violations - value).abs();
@@ -507,7 +511,7 @@ fn two_classes_are_the_binary_machine() {
                 // w_1 = -w_0 = w / √2.
                 let half: Vec<f64> = dual.iter().map(|c| c * 0.5f64.sqrt()).collect();
                 let classes = [half.iter().map(|c| -c).collect(), half];
-                return space.plane_duals(&classes).expect("classes");
+                return space.planes().expect("classes").plane_duals(&classes);
             }
             // Signs are in the normals of walls.
             let mut dual: Vec<f64> = (0..m).map(|i| dual[i] * sign(i)).collect();
@@ -540,7 +544,7 @@ fn check_conditional_means(case: &Case, kappa: f64, gain: f64) {
     let settings = Settings { n_draws: 10, ..settings(case.mirror(kappa), 113) };
     let along = |length: f64, inverse| {
         let settings = Settings { length: Some(length), ..settings.clone() };
-        run_with(&space, &settings, inverse, &control).expect("a run").center
+        sample(&space, &settings, inverse, None, &control).expect("a run").center
     };
     let (exact, smooth) = (along(20_000.0, None), along(200.0, inverse));
     let rough = along(200.0, None);
@@ -552,12 +556,12 @@ fn check_conditional_means(case: &Case, kappa: f64, gain: f64) {
     assert!((smooth.norm - exact.norm).abs() < 4.0 * smooth.error.hypot(exact.error));
     let to =
         |tol, n_threads| Settings { tol: Some(tol), length: None, n_threads, ..settings.clone() };
-    let first = run_with(&space, &to(0.1, 1), inverse, &control).expect("a run");
-    let whole = run_with(&space, &to(smooth.error, 1), inverse, &control).expect("a run");
+    let first = sample(&space, &to(0.1, 1), inverse, None, &control).expect("a run");
+    let whole = sample(&space, &to(smooth.error, 1), inverse, None, &control).expect("a run");
     assert!(first.length() < whole.length());
     for n_threads in [1, 3] {
         let settings = to(smooth.error, n_threads);
-        let continued = resume(&space, &settings, inverse, &complete(&first), &control);
+        let continued = sample(&space, &settings, inverse, Some(&complete(&first)), &control);
         assert_same(&whole, &continued.expect("a run"), "continued");
     }
     // The start is given by dual coefficients.
@@ -607,11 +611,11 @@ fn what_walls_and_classes_cannot_do_is_an_error() {
     }
     assert_eq!(blamed(onion(&classes, &OnionSettings::default(), &control)), "method");
     let outside = Settings { start: Some(normals(8, &mut rng(1))), ..settings(Mirror::HARD, 1) };
-    assert_eq!(blamed(run_with(&classes, &outside, None, &control)), "start");
+    assert_eq!(blamed(sample(&classes, &outside, None, None, &control)), "start");
     // Items 0 and 1 are preferred to one another, 0, 1, 2 in a circle.
     let case = contradictory();
     let space = case.space();
-    let hard = run_with(&space, &settings(Mirror::HARD, 1), None, &control);
+    let hard = sample(&space, &settings(Mirror::HARD, 1), None, None, &control);
     let Err(Error::Infeasible { examples, violations, .. }) = hard else { panic!("{hard:?}") };
     assert!(examples == 7 && violations >= 1);
     let circle = Case::preferences(3, &[(0, 1), (1, 2), (2, 0)], 53);
@@ -619,7 +623,7 @@ fn what_walls_and_classes_cannot_do_is_an_error() {
     blamed(max_margin(&space, &MarginSettings::default(), &control));
     let inverted = Inverted::new(&case.block(), 0.0);
     let conditional = Settings { average: Average::Conditional, ..settings(case.mirror(0.1), 1) };
-    blamed(run_with(&space, &conditional, Some(inverted.inverse()), &control));
+    blamed(sample(&space, &conditional, Some(inverted.inverse()), None, &control));
     let identity = [1.0, 0.0, 0.0, 1.0];
     for walls in [
         vec![],
@@ -639,6 +643,6 @@ fn what_walls_and_classes_cannot_do_is_an_error() {
     for (wall, observation) in shared.walls.iter_mut().zip([0, 0, 1, 1]) {
         wall.1 = Some(observation);
     }
-    let noisy = run_with(&shared.space(), &settings(shared.mirror(0.2), 1), None, &control);
+    let noisy = sample(&shared.space(), &settings(shared.mirror(0.2), 1), None, None, &control);
     assert_eq!(blamed(noisy), "softness");
 }

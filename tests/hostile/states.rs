@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::OnceLock;
 
-use bayespoint::{Error, Mirror, RefreshChoice, Settings, State, resume};
+use bayespoint::{Error, Mirror, RefreshChoice, Settings, State, sample};
 
 use super::{Bytes, long_deadline, short_deadline, trace};
 use crate::common::states::{complete, double, doubles, forge, set_double};
@@ -160,7 +160,7 @@ pub fn states(data: &[u8]) {
     // High refresh rates are slow.
     let is_slow = state.bytes.len() > RATE + 8 && double(&state.bytes, RATE) > 1e4;
     let control = if is_slow { short_deadline() } else { long_deadline() };
-    match resume(&case.space(), settings, case.inverse(), &state, &control) {
+    match sample(&case.space(), settings, case.inverse(), Some(&state), &control) {
         Ok(outcome) => {
             let paths = each(&outcome, |tally| tally.path);
             let all = outcome.center.dual.iter().chain(&outcome.draws).chain(&paths);

@@ -59,7 +59,7 @@ impl Problem {
     /// The weight vector of a draw, shape (C, r) row-major.
     fn weight(&self, dual: &[f64]) -> Vec<f64> {
         let r = self.x[0].len();
-        let classes = self.space().class_duals(dual).expect("classes");
+        let classes = self.space().planes().expect("classes").function_duals(dual);
         let part = |dual: &Vec<f64>| -> Vec<f64> {
             (0..r).map(|k| dual.iter().zip(&self.x).map(|(c, x)| c * x[k]).sum()).collect()
         };

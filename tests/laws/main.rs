@@ -18,7 +18,7 @@ mod targets;
 
 use bayespoint::dynamics::Geodesic;
 use bayespoint::papers::motions::{Motion, Points, Radius};
-use bayespoint::{Control, Refresh, RefreshChoice, Settings, run_with};
+use bayespoint::{Control, Refresh, RefreshChoice, Settings, sample};
 use common::{Inverted, seed, size};
 use comparisons::Comparisons;
 use samplers::{
@@ -175,7 +175,7 @@ fn both_centers_are_the_exact_one() {
                     };
                     let inverse = (average == "conditional").then(|| inverted.inverse());
                     target.space(Source::Doubles, |space| {
-                        let outcome = run_with(space, &settings, inverse, &Control::new());
+                        let outcome = sample(space, &settings, inverse, None, &Control::new());
                         target.problem.weight(&outcome.expect("runs").center.dual)
                     })
                 })

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use pulp::Arch;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
@@ -26,9 +25,7 @@ const ABOVE: f64 = 5.0;
 const STEPS: usize = 4;
 
 /// The distributions with inverse covariance `Q_t(w) = |w|² + t (Σ_i τ_i e_i² - γ b²)`; see [`super`] for b and e.
-#[derive(Debug)]
 pub struct Gaussians {
-    arch: Arch,
     factor: Arc<Factor>,
     /// Dual coefficients of the center c, of unit length, shape (m,).
     center: Vec<f64>,
@@ -46,7 +43,6 @@ pub struct Gaussians {
 pub type Point = (Vec<f64>, Vec<f64>);
 
 /// `I + t D K' D` over the planes with a positive precision, with D² = τ.
-#[derive(Debug)]
 pub struct Inner {
     t: f64,
     active: Vec<usize>,
@@ -60,7 +56,7 @@ impl Gaussians {
     pub fn fit(
         gram: &Gram,
         factor: &Arc<Factor>,
-        homes: &mut [Trajectory<'_, Geodesic>],
+        homes: &mut [Trajectory<Geodesic>],
         spacing: f64,
         pool: &WorkerPool,
     ) -> Result<Self> {
@@ -76,7 +72,7 @@ impl Gaussians {
             dot::add(&mut center, integral);
         }
         let mut height = gram.product(&center, Precision::Compensated, control)?;
-        let norm = dot::dot(gram.arch, &center, &height).sqrt();
+        let norm = dot::dot(&center, &height).sqrt();
         for x in center.iter_mut().chain(&mut height) {
             *x /= norm;
         }
@@ -87,7 +83,7 @@ impl Gaussians {
             for k in 1..=SAMPLES {
                 home.run(Goal::path(k as f64 * spacing), control)?;
                 let field = home.ball().f();
-                let b = dot::dot(gram.arch, &center, field);
+                let b = dot::dot(&center, field);
                 along += b * b;
                 for ((square, f), h) in squares.iter_mut().zip(field).zip(&height) {
                     *square += (f - b * h).powi(2);
@@ -107,7 +103,6 @@ impl Gaussians {
             across.extend(row.iter().zip(&height).map(|(k, h)| k - height[i] * h));
         }
         let mut gaussians = Self {
-            arch: gram.arch,
             factor: Arc::clone(factor),
             center,
             height,
@@ -121,22 +116,26 @@ impl Gaussians {
 
     /// Sets precisions for which e has nearly the given variances. The solution need not be unique.
     fn fit_precisions(&mut self, variances: &[f64], pool: &WorkerPool) -> Result<()> {
-        let m = variances.len();
         for (i, &v) in variances.iter().enumerate() {
-            let own = self.across[i * m + i];
+            let own = self.row(i)[i];
             self.precision[i] = if v > 0.0 { (1.0 / v - 1.0 / own).max(0.0) } else { 0.0 };
         }
         for _ in 0..STEPS {
             let inner = self.inner(1.0, pool.control)?;
             let columns = self.columns(&inner, pool)?;
             for (i, column) in columns.iter().enumerate() {
-                let left = self.across[i * m + i] - column.iter().map(|x| x * x).sum::<f64>();
+                let left = self.row(i)[i] - column.iter().map(|x| x * x).sum::<f64>();
                 if variances[i] > 0.0 {
                     self.precision[i] *= (left / variances[i]).clamp(0.01, 100.0);
                 }
             }
         }
         Ok(())
+    }
+
+    fn row(&self, i: usize) -> &[f64] {
+        let m = self.height.len();
+        &self.across[i * m..][..m]
     }
 
     /// Narrows the distribution at t = 1 across the center.
@@ -150,16 +149,16 @@ impl Gaussians {
     }
 
     pub fn inner(&self, t: f64, control: &Control) -> Result<Inner> {
-        let m = self.height.len();
-        let active: Vec<usize> = (0..m).filter(|&i| t * self.precision[i] > 0.0).collect();
+        let active: Vec<usize> =
+            (0..self.height.len()).filter(|&i| t * self.precision[i] > 0.0).collect();
         let root: Vec<f64> = active.iter().map(|&i| (t * self.precision[i]).sqrt()).collect();
         memory::check_vectors(active.len().div_ceil(2), active.len())?;
-        let mut factor = Cholesky::new(self.arch);
+        let mut factor = Cholesky::default();
         for (k, &i) in active.iter().enumerate() {
             if k % 16 == 0 {
                 control.check()?;
             }
-            let row = &self.across[i * m..(i + 1) * m];
+            let row = self.row(i);
             let mut column: Vec<f64> = (0..k).map(|l| root[k] * row[active[l]] * root[l]).collect();
             factor.forward(&mut column);
             let square: f64 = column.iter().map(|x| x * x).sum();
@@ -175,7 +174,7 @@ impl Gaussians {
         pool.check_memory(1, m, m)?;
         pool.each(&mut vec![(); m], |i, ()| {
             pool.control.check()?;
-            let row = &self.across[i * m..(i + 1) * m];
+            let row = self.row(i);
             let mut column: Vec<f64> =
                 inner.active.iter().zip(&inner.root).map(|(&j, root)| root * row[j]).collect();
             inner.factor.forward(&mut column);
@@ -199,8 +198,8 @@ impl Gaussians {
             let along = self.height[i] / (1.0 - inner.t * self.pull);
             Ok((0..=i)
                 .map(|j| {
-                    let done = dot::dot(self.arch, &columns[i], &columns[j]);
-                    self.across[i * m + j] - done + along * self.height[j]
+                    let done = dot::dot(&columns[i], &columns[j]);
+                    self.row(i)[j] - done + along * self.height[j]
                 })
                 .collect())
         })?;
@@ -214,7 +213,7 @@ impl Gaussians {
 
     /// Returns the parts of a weight vector: b, the vector `g = τ e`, and `Σ τ e²`.
     fn parts(&self, field: &[f64]) -> (f64, Vec<f64>, f64) {
-        let b = dot::dot(self.arch, &self.center, field);
+        let b = dot::dot(&self.center, field);
         let mut square = 0.0;
         let g = field
             .iter()
@@ -239,13 +238,13 @@ impl Gaussians {
     /// Returns x of a point of any length.
     pub fn statistic_of(&self, (dual, field): &Point) -> f64 {
         let (b, _, square) = self.parts(field);
-        (square - self.pull * b * b) / dot::dot(self.arch, dual, field)
+        (square - self.pull * b * b) / dot::dot(dual, field)
     }
 
     /// Turns dual coefficients for the Gram matrix at t = `from` into those at t = `to`.
     pub fn carry(&self, dual: &mut [f64], field: &[f64], from: f64, to: f64) {
         let (b, g, _) = self.parts(field);
-        let along = dot::dot(self.arch, &self.height, &g) + self.pull * b;
+        let along = dot::dot(&self.height, &g) + self.pull * b;
         for ((a, g), c) in dual.iter_mut().zip(&g).zip(&self.center) {
             *a += (to - from) * (g - along * c);
         }
@@ -253,10 +252,8 @@ impl Gaussians {
 
     /// Draws a vector at t: an isotropic one, given noisy observations of its e by Matheron's rule, and independent along c.
     pub fn draw(&self, inner: &Inner, rng: &mut (impl Rng + ?Sized)) -> Point {
-        let m = self.height.len();
-        let arch = self.arch;
         let Draw { mut dual, mut field, .. } = self.factor.draw(rng);
-        let before = dot::dot(arch, &self.center, &field);
+        let before = dot::dot(&self.center, &field);
         for (f, h) in field.iter_mut().zip(&self.height) {
             *f -= before * h;
         }
@@ -273,14 +270,14 @@ impl Gaussians {
         let mut toward = 0.0;
         for ((&i, root), z) in inner.active.iter().zip(&inner.root).zip(&observed) {
             let q = root * z;
-            dot::axpy(arch, -q, &self.across[i * m..(i + 1) * m], &mut field);
+            dot::axpy(-q, self.row(i), &mut field);
             dual[i] -= q;
             toward += self.height[i] * q;
         }
         let normal: f64 = StandardNormal.sample(rng);
         let along = normal / (1.0 - inner.t * self.pull).sqrt();
-        dot::axpy(arch, along, &self.height, &mut field);
-        dot::axpy(arch, toward - before + along, &self.center, &mut dual);
+        dot::axpy(along, &self.height, &mut field);
+        dot::axpy(toward - before + along, &self.center, &mut dual);
         (dual, field)
     }
 }
@@ -291,7 +288,7 @@ impl Isotropic for (Arc<Gaussians>, Inner) {
         let (gaussians, inner) = self;
         let (mut dual, field) = gaussians.draw(inner, rng);
         gaussians.carry(&mut dual, &field, 0.0, inner.t);
-        let square = dot::dot(gaussians.arch, &dual, &field);
+        let square = dot::dot(&dual, &field);
         Draw { dual, field, square }
     }
 }

@@ -23,13 +23,14 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, random};
+use crate::base::{Control, Error, Result, random, require_sound};
 use crate::ensemble::{Settings, WorkerPool, burn_in, chain};
 use crate::evidence::mbar::{self, Rung, sum_by_key};
 use crate::evidence::walker::{self, RungSamples, bias_of_lag};
 use crate::evidence::{EvidenceOutcome, EvidenceSettings};
 use crate::gram::Gram;
 use crate::linalg::{Factor, Isotropic};
+use crate::simd::dot::dot;
 use crate::space::VersionSpace;
 use crate::trajectory::{Geodesic, Goal, RefreshChoice, Trajectory};
 use gaussians::{Drawn, Gaussians, Inner, Point};
@@ -74,8 +75,7 @@ struct BridgeWalker<'s> {
 
 /// Returns the distance of plane coordinates from a multiple of others, relative to the largest of them.
 fn distance(field: &[f64], other: &[f64]) -> f64 {
-    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let scale = product(field, other) / product(other, other);
+    let scale = dot(field, other) / dot(other, other);
     let largest = field.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
     let parts = field.iter().zip(other).map(|(f, g)| (f - scale * g).abs());
     parts.fold(0.0, f64::max) / largest
@@ -121,10 +121,8 @@ impl Bridge<'_> {
             let coordinates = self.factor.coordinates(field);
             ball = Ball::new(gram, &self.factor.vector(coordinates).dual, &direction, control)?;
         }
-        let value = distance(ball.f(), field);
-        if value.is_nan() || value > OFF {
-            return Err(Error::Breakdown { what: "distance of a ball from its start", value });
-        }
+        let off = distance(ball.f(), field);
+        require_sound(off <= OFF, "distance of a ball from its start", off)?;
         let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
         trajectory.set_refresh(level.refresh());
         Ok(trajectory)
@@ -133,7 +131,7 @@ impl Bridge<'_> {
     fn sample(
         &self,
         k: usize,
-        trajectory: &mut Trajectory<'_, Geodesic>,
+        trajectory: &mut Trajectory<Geodesic>,
         samples: &mut RungSamples<Vec<f64>>,
         piece_samples: usize,
     ) -> Result<Point> {
@@ -188,11 +186,7 @@ impl Bridge<'_> {
     }
 
     /// Returns the pieces on each rung of the trips that `keep` selects, and at last the draws at t = 1, as trips of their own.
-    fn pieces(
-        &self,
-        walkers: &[BridgeWalker<'_>],
-        keep: impl Fn(usize) -> bool,
-    ) -> Vec<Vec<Piece>> {
+    fn pieces(&self, walkers: &[BridgeWalker], keep: impl Fn(usize) -> bool) -> Vec<Vec<Piece>> {
         let on_rung = |k| {
             let samples = walkers.iter().map(|walker| &walker.samples);
             walker::pieces(samples, k, |_, trip| keep(trip), Vec::clone)
@@ -290,7 +284,7 @@ pub fn evidence(
         seed: settings.seed,
         control,
     };
-    let mut walkers: Vec<BridgeWalker<'_>> = homes
+    let mut walkers: Vec<BridgeWalker> = homes
         .into_iter()
         .zip(starts)
         .map(|(home, start)| BridgeWalker {

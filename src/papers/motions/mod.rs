@@ -176,8 +176,8 @@ pub fn fly(
 
 /// Measures, and also returns the dynamics of the trajectories, which complete the outcome.
 fn measured<D: Dynamics>(
-    run: &Context<'_, '_>,
-    chains: Vec<Chain<'_, D>>,
+    run: &Context,
+    chains: Vec<Chain<D>>,
     burn_in_length: f64,
 ) -> Result<(MotionOutcome, Vec<D>)> {
     let mut measurement = Measurement::begin(run, chains, burn_in_length)?;
@@ -189,17 +189,17 @@ fn measured<D: Dynamics>(
     Ok((outcome, chains.map(|chain| chain.trajectory.dynamics().clone()).collect()))
 }
 
-fn fly_scattered(
-    run: &Context<'_, '_>,
-    cosine: bool,
-    scatterer: Option<Radius>,
-) -> Result<MotionOutcome> {
+fn fly_scattered(run: &Context, cosine: bool, scatterer: Option<Radius>) -> Result<MotionOutcome> {
     let (mut chains, burn_in_length) = burn_in(run)?;
     let factor = Arc::new(Factor::new(run.space.gram(), run.control)?);
     let (dynamics, path) =
         with_scatterer(run, Scattered::new(factor, cosine), scatterer, &mut chains)?;
     let scatterer = dynamics.scatterer();
-    let chains = chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
+    let moved = chains.into_iter().map(|chain| {
+        let trajectory = chain.trajectory.under(dynamics.clone());
+        Chain::new(trajectory, chain.path.start)
+    });
+    let chains = moved.collect();
     let (outcome, dynamics) = measured(run, chains, burn_in_length + path)?;
     let scatterings = dynamics.iter().map(|dynamics| dynamics.scatterings).collect();
     Ok(MotionOutcome { scatterings, scatterer, ..outcome })
@@ -207,7 +207,7 @@ fn fly_scattered(
 
 /// Places a scatterer, if any, around a first estimate of the center, and returns the path of the estimate in radians too.
 pub(super) fn with_scatterer(
-    run: &Context<'_, '_>,
+    run: &Context,
     dynamics: Scattered,
     scatterer: Option<Radius>,
     chains: &mut [Chain],
@@ -227,7 +227,7 @@ pub(super) fn with_scatterer(
     Ok((dynamics.with_sphere(run.space, &center.dual, radius, control)?, path))
 }
 
-fn fly_straight(run: &Context<'_, '_>, dynamics: &Straight) -> Result<MotionOutcome> {
+fn fly_straight(run: &Context, dynamics: &Straight) -> Result<MotionOutcome> {
     let Context { space, settings, control, .. } = *run;
     let launched = start(run)?.into_iter().map(|chain| {
         let trajectory = chain.trajectory.launched_by(dynamics.clone(), control)?;

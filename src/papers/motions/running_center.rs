@@ -59,12 +59,12 @@ impl RunningCenter {
     }
 
     /// Adds the point `ahead` radians from the ball on its great circle. O(m).
-    pub(crate) fn add(&mut self, gram: &Gram, ball: &Ball, ahead: f64, weight: f64) {
+    pub(crate) fn add(&mut self, ball: &Ball, ahead: f64, weight: f64) {
         if self.weight > 0.0 {
             let (sin, cos) = ahead.sin_cos();
             // <w, b> = Σ c_j f_j for the coefficients c of w.
-            let cosine = cos * dot::dot(gram.arch, &self.dual, ball.f())
-                + sin * dot::dot(gram.arch, &self.dual, ball.g());
+            let cosine =
+                cos * dot::dot(&self.dual, ball.f()) + sin * dot::dot(&self.dual, ball.g());
             let shares = self.addition.shares(cosine, self.weight, weight);
             ball.blend(ahead, shares, &mut self.dual);
             self.least_cosine = self.least_cosine.min(cosine);
@@ -76,7 +76,7 @@ impl RunningCenter {
     }
 
     /// Adds the center of another trajectory.
-    pub(crate) fn join(&mut self, gram: &Gram<'_>, other: &Self, control: &Control) -> Result<()> {
+    pub(crate) fn join(&mut self, gram: &Gram, other: &Self, control: &Control) -> Result<()> {
         if other.weight == 0.0 {
             return Ok(());
         }
@@ -84,7 +84,7 @@ impl RunningCenter {
             self.dual.clone_from(&other.dual);
         } else {
             let field = gram.product(&other.dual, Precision::Compensated, control)?;
-            let cosine = dot::dot(gram.arch, &self.dual, &field);
+            let cosine = dot::dot(&self.dual, &field);
             let (first, second) = self.addition.shares(cosine, self.weight, other.weight);
             for (c, new) in self.dual.iter_mut().zip(&other.dual) {
                 *c = first * *c + second * new;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use pulp::Arch;
 use rand::{Rng, RngExt};
 
 use super::{Radius, SMALLEST_RADIUS};
@@ -51,7 +50,6 @@ struct Sphere {
     /// Orthonormal coordinates of c.
     coordinates: Vec<f64>,
     radius: f64,
-    arch: Arch,
     /// True from a scattering to the next event: the ball is on the sphere and moves away from it.
     just_left: bool,
     /// Radians to the exit from the cap, if it comes before the next wall. Computed at every event.
@@ -61,8 +59,7 @@ struct Sphere {
 impl Sphere {
     /// Returns the radians to the exit of the present flight from the cap, if any.
     fn find_exit(&mut self, ball: &Ball) -> Option<f64> {
-        let (height, speed) =
-            (dot::dot(self.arch, &self.dual, ball.f()), dot::dot(self.arch, &self.dual, ball.g()));
+        let (height, speed) = (dot::dot(&self.dual, ball.f()), dot::dot(&self.dual, ball.g()));
         let (rim, highest) = (self.radius.cos(), height.hypot(speed));
         // A great circle that leaves the sphere meets a wall before it returns, whatever rounding says.
         let through = height > rim || (speed > 0.0 && highest > rim);
@@ -82,11 +79,11 @@ impl Sphere {
         ball.fly(gram, exit);
         let (mut b, mut v) = (factor.coordinates(ball.f()), factor.coordinates(ball.g()));
         let c = &self.coordinates;
-        let dot = |a: &[f64], b: &[f64]| dot::dot(self.arch, a, b);
+        let dot = |a: &[f64], b: &[f64]| dot::dot(a, b);
         let norm = dot(&b, &b).sqrt();
         scale(&mut b, norm.recip());
         let along = dot(&b, &v);
-        dot::axpy(self.arch, -along, &b, &mut v);
+        dot::axpy(-along, &b, &mut v);
         let norm = dot(&v, &v).sqrt();
         scale(&mut v, norm.recip());
         let (height, speed) = (dot(c, &b), dot(c, &v));
@@ -96,9 +93,9 @@ impl Sphere {
         }
         // v ← v - 2 <v, N> N / |N|² with the normal N = c - <c, b> b, by its coordinates: products lose those of small spheres.
         let mut normal = c.clone();
-        dot::axpy(self.arch, -dot::dot(self.arch, c, &b), &b, &mut normal);
-        let kick = -2.0 * dot::dot(self.arch, &v, &normal) / dot::dot(self.arch, &normal, &normal);
-        dot::axpy(self.arch, kick, &normal, &mut v);
+        dot::axpy(-dot::dot(c, &b), &b, &mut normal);
+        let kick = -2.0 * dot::dot(&v, &normal) / dot::dot(&normal, &normal);
+        dot::axpy(kick, &normal, &mut v);
         ball.place(gram, factor.vector(b), factor.vector(v));
         self.just_left = true;
     }
@@ -123,7 +120,7 @@ impl Scattered {
         let margins = space.margins(center)?;
         let mut field: Vec<f64> =
             margins.iter().enumerate().map(|(i, margin)| space.sign(i) * margin).collect();
-        let length = dot::dot(gram.arch, center, &field).sqrt();
+        let length = dot::dot(center, &field).sqrt();
         let mut dual = center.to_vec();
         scale(&mut dual, length.recip());
         scale(&mut field, length.recip());
@@ -140,10 +137,9 @@ impl Scattered {
         let wanted = "at least 1e-6 and smaller than the distance of the center from every wall";
         require(fits, "scatterer", got, wanted)?;
         let mut coordinates = self.factor.coordinates(&field);
-        let norm = dot::dot(gram.arch, &coordinates, &coordinates).sqrt();
+        let norm = dot::dot(&coordinates, &coordinates).sqrt();
         scale(&mut coordinates, norm.recip());
-        let arch = gram.arch;
-        self.cap = Some(Sphere { dual, coordinates, radius, arch, just_left: false, exit: None });
+        self.cap = Some(Sphere { dual, coordinates, radius, just_left: false, exit: None });
         Ok(self)
     }
 
@@ -154,9 +150,7 @@ impl Scattered {
 
     /// Returns whether a ball is inside the sphere.
     pub(crate) fn covers(&self, ball: &Ball) -> bool {
-        self.cap
-            .as_ref()
-            .is_some_and(|cap| dot::dot(cap.arch, &cap.dual, ball.f()) > cap.radius.cos())
+        self.cap.as_ref().is_some_and(|cap| dot::dot(&cap.dual, ball.f()) > cap.radius.cos())
     }
 }
 
@@ -225,7 +219,7 @@ pub fn scatter(
     let (dual, field) = (ball.position(0.0), ball.f().to_vec());
     for _ in 0..DRAWS {
         let mut across = draw();
-        let along = dot::dot(gram.arch, &across.dual, &field);
+        let along = dot::dot(&across.dual, &field);
         let out = side * across.field[plane] / length;
         let square = across.square - along * along - out * out;
         if square <= 0.25 * across.square {

@@ -110,7 +110,7 @@ impl Straight {
     /// direction this component of the position times cot ψ, and a flight of t multiplies that of the next position by
     /// sin(ψ - t) / sin ψ. In two dimensions the product of these random factors grows without bound. (Choosing directions
     /// that keep the factors small, as in [`Ball::refresh_full`], would change the paper's law of directions.)
-    fn shorten(&self, ball: &mut Ball, gram: &Gram<'_>, control: &Control) -> Result<f64> {
+    fn shorten(&self, ball: &mut Ball, gram: &Gram, control: &Control) -> Result<f64> {
         let size = |dual: &[f64]| -> f64 {
             dual.iter().enumerate().map(|(i, c)| c.abs() * gram.diagonal(i).sqrt()).sum()
         };
@@ -140,7 +140,7 @@ impl Straight {
 }
 
 /// Returns the vector with plane coordinates `field`, without components along columns whose pivots may be rounding errors.
-fn without_rounding(factor: &Factor, gram: &Gram<'_>, field: &[f64]) -> Draw {
+fn without_rounding(factor: &Factor, gram: &Gram, field: &[f64]) -> Draw {
     const ROUNDING: f64 = 1e-12;
     let mut xi = factor.coordinates(field);
     let (gram, columns) = (gram.of_examples(), factor.columns());
@@ -187,7 +187,7 @@ impl Dynamics for Straight {
             Some(Points::Midpoints) => (midpoint, whole),
             Some(Points::Bounces) => (ahead, 1.0),
         };
-        self.center.add(space.gram(), ball, point, weight);
+        self.center.add(ball, point, weight);
         if self.flips.is_some() {
             self.length *= self.reach.sin() / (self.reach - whole).sin();
         }

@@ -85,7 +85,7 @@ impl LadderProblem {
     }
 
     /// Returns the number of rungs down to the first with most of its path in the range, or of all rungs.
-    fn rungs_outside(&self, walkers: &[LayerWalker<'_>]) -> usize {
+    fn rungs_outside(&self, walkers: &[LayerWalker]) -> usize {
         let n = self.range.len();
         let inside = |k: usize| {
             let pieces = walkers.iter().flat_map(|walker| walker.on_ladder.samples.on(k));
@@ -99,7 +99,7 @@ impl LadderProblem {
     }
 
     /// Combines the samples of all walkers, or of all but one.
-    fn combine(&self, walkers: &[LayerWalker<'_>], skipped: Option<usize>) -> Shares {
+    fn combine(&self, walkers: &[LayerWalker], skipped: Option<usize>) -> Shares {
         let violations = self.violations();
         let ladder = &self.ladder[..self.measured];
         let mirrors =
@@ -118,7 +118,7 @@ impl LadderProblem {
     }
 
     /// Returns walls among which a ball spends nearly the same path in every layer, by the estimates so far.
-    fn level(&self, shares: &Shares, walkers: &[LayerWalker<'_>]) -> LayerWalls {
+    fn level(&self, shares: &Shares, walkers: &[LayerWalker]) -> LayerWalls {
         let n = self.range.len();
         let rates: Vec<f64> = (0..n)
             .map(|layer| {
@@ -211,7 +211,7 @@ impl LayerWalker<'_> {
 }
 
 fn fly(
-    walker: &mut LadderWalker<'_, Histogram>,
+    walker: &mut LadderWalker<Histogram>,
     walls: &LayerWalls,
     path: f64,
     observer: &mut impl Observer,

@@ -113,7 +113,7 @@ impl LayerWalls {
 
 impl Transparency for LayerWalls {
     #[inline]
-    fn transparency(&self, space: &VersionSpace<'_>, plane: usize, f: f64, here: [u32; 2]) -> f64 {
+    fn transparency(&self, space: &VersionSpace, plane: usize, f: f64, here: [u32; 2]) -> f64 {
         let there = space.layer_behind(plane, f, here);
         (self.log_weight(there) - self.log_weight(here)).exp().min(1.0)
     }

@@ -114,7 +114,7 @@ pub(super) fn estimate<T: Send>(
     Ok(centers.collect())
 }
 
-fn layer_center(gram: &Gram<'_>, lists: &[&[Batch]]) -> Option<Center> {
+fn layer_center(gram: &Gram, lists: &[&[Batch]]) -> Option<Center> {
     let batches = || lists.iter().copied().flatten();
     // The integral of a shorter path is lost to rounding.
     if batches().map(|batch| batch.length).sum::<f64>() < SHORTEST_LENGTH {
@@ -133,7 +133,7 @@ pub(super) fn worst(centers: &[Option<Center>]) -> (f64, usize) {
 }
 
 /// True for a layer that contains the opposite of each of its vectors, which violates exactly the other planes: the mean is zero.
-fn is_own_opposite(space: &VersionSpace<'_>, violated: [u32; 2]) -> bool {
+fn is_own_opposite(space: &VersionSpace, violated: [u32; 2]) -> bool {
     let counts = space.class_counts();
     (0..2).all(|class| 2 * violated[class] == counts[class])
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
 use super::*;
-use crate::base::Control;
+use crate::base::{Control, Error};
 use crate::gram::Joint;
 use crate::simd::Precision;
 use crate::simd::pass::Kick;
@@ -87,8 +87,8 @@ proptest! {
             let wall = joint.advance((f, g), rotation, kicks, &mut scratch);
             let rows: Vec<Kick<'_>> =
                 kicks.iter().map(|&(p, scale)| (scale, &*whole_rows[p])).collect();
-            let other =
-                pass::advance_plain(&mut whole.0, &mut whole.1, rotation, &rows, 0.0);
+            let arch = joint.gram.arch;
+            let other = pass::advance(arch, &mut whole.0, &mut whole.1, rotation, &rows, 0.0);
             prop_assert!((wall.angle() - other.angle()).abs() < 1e-7, "{wall:?} {other:?}");
             for i in 0..size {
                 prop_assert!((own.0[i] - whole.0[i]).abs() < 1e-13);

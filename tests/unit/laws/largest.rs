@@ -85,14 +85,14 @@ fn the_integral_about_the_mode_is_that_of_the_table_with_second_derivatives() {
     for contrasts in CONTRASTS {
         let k = contrasts.len();
         let (mut slopes, mut bends) = (contrasts.to_vec(), vec![0.0; k * k]);
-        let found = largest.about_mode(&mut slopes, Some(&mut bends));
+        let found = about_mode(&mut slopes, Some(&mut bends));
         let mut others = contrasts.to_vec();
         assert_relative_eq!(found, largest.ln_probability(&mut others), max_relative = 1e-9);
         for c in (0..k).filter(|&c| contrasts[c].is_finite()) {
-            let mut beside = |by: f64| {
+            let beside = |by: f64| {
                 let mut moved = contrasts.to_vec();
                 moved[c] += by;
-                largest.about_mode(&mut moved, None);
+                about_mode(&mut moved, None);
                 moved
             };
             let (ahead, behind) = (beside(1e-4), beside(-1e-4));

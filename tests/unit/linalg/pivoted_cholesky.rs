@@ -116,7 +116,7 @@ fn singles_under_a_large_offset() {
 fn a_single_direction_is_refused() {
     let matrix = matrix(40, 5);
     let error = Factor::truncated(&hard(&matrix, 1e12), 1e-9, &Control::new());
-    assert!(matches!(error, Err(Error::Breakdown { .. })), "rank 1 remains");
+    assert!(matches!(error, Err(crate::Error::Breakdown { .. })), "rank 1 remains");
     let factor = truncated(&hard(&[1.0, -2.0, -2.0, 4.0], 0.0), 1e-9);
     assert_eq!((factor.rank(), factor.is_complete), (1, true));
 }

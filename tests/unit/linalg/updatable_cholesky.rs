@@ -16,7 +16,7 @@ proptest! {
         points in prop::collection::vec((-3.0..3.0f64, -3.0..3.0f64), 1..40),
         leaving in prop::collection::vec(0..1000usize, 0..30),
     ) {
-        let mut factor = Cholesky::new(Arch::new());
+        let mut factor = Cholesky::default();
         let mut members: Vec<usize> = Vec::new();
         let mut leaving = leaving.iter();
         for i in 0..points.len() {

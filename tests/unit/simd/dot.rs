@@ -11,7 +11,7 @@ proptest! {
         let terms: Vec<(f64, &[f64])> =
             rows.iter().map(|row| (row[0] - 0.3, row.as_slice())).collect();
         let mut sum = vec![0.5; 37];
-        axpy_all(Arch::new(), &terms, &mut sum);
+        axpy_all(&terms, &mut sum);
         for (j, sum) in sum.iter().enumerate() {
             let plain: f64 = terms.iter().map(|(a, row)| a * row[j]).sum();
             prop_assert!((sum - 0.5 - plain).abs() < 1e-13);
@@ -25,12 +25,12 @@ proptest! {
         let a: Vec<f64> = singles.iter().map(|&x| f64::from(x)).collect();
         let plain: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
         for precision in [Precision::Plain, Precision::Compensated] {
-            let [product] = dots(Arch::new(), &a, [&b], precision);
+            let [product] = dots(&a, [&b], precision);
             prop_assert!((product - plain).abs() < 1e-12);
-            let [of_singles] = dots(Arch::new(), &singles, [&b], precision);
+            let [of_singles] = dots(&singles, [&b], precision);
             prop_assert_eq!(product.to_bits(), of_singles.to_bits());
-            let [first, second] = dots(Arch::new(), &singles, [&a, &b], precision);
-            let [square] = dots(Arch::new(), &a, [&a], precision);
+            let [first, second] = dots(&singles, [&a, &b], precision);
+            let [square] = dots(&a, [&a], precision);
             prop_assert_eq!([first.to_bits(), second.to_bits()], [square.to_bits(), product.to_bits()]);
         }
     }
@@ -44,7 +44,7 @@ proptest! {
         let minus: Vec<f64> = b.iter().rev().map(|x| -x).collect();
         let a: Vec<f64> = a.iter().chain(a.iter().rev()).copied().chain([last]).collect();
         let b: Vec<f64> = b.iter().chain(&minus).copied().chain([1.0]).collect();
-        let sum = dot_compensated(Arch::new(), &a, &b);
+        let sum = dot_compensated(&a, &b);
         prop_assert!((sum - last).abs() <= 1e-12, "{sum} {last}");
     }
 }
