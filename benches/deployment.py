@@ -41,8 +41,7 @@ PEERS = {
 MODELS = [
     ("default", 200, 2, {}),
     ("default", 1000, 2, {}),
-    ("`n_models=1`", 1000, 2, {"n_models": 1}),
-    ('`n_models=1, approximation="landmarks"`', 1000, 2, {"approximation": "landmarks"}),
+    ('`approximation="landmarks"`', 1000, 2, {"approximation": "landmarks"}),
     ("default", 4000, 2, {}),
     ("default (landmarks)", 10_000, 2, {}),
     ("default, three classes", 500, 3, {}),
