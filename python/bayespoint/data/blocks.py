@@ -167,9 +167,7 @@ def read_blocks(
     mean = float(summary.weights.sum()) / summary.n_examples
     totals = summary.weights / mean
     require_classes(totals > NO_WEIGHT, summary.classes)
-    asked = frames.chosen(given.categories, [values.name for values in summary.seen])
-    pairs = zip(summary.seen, asked, strict=True)
-    strings.warn_of_blocks([values for values, is_category in pairs if is_category is None])
+    strings.warn_of_blocks(summary.seen)
     known, scaler = None, None
     inputs, weight = summary.sample.inputs, summary.sample.weight
     uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes

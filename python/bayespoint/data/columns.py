@@ -46,7 +46,7 @@ class Values:
     entries: Array  # (n,) doubles (dates in days since 1970) or objects; NaN, None: missing
     order: tuple[Any, ...] = ()  # the levels of an ordered category, from the lowest on
     zone: str = ""  # time zone of dates
-    is_text: bool = False  # whether the column had a type of strings
+    is_text: bool = False  # whether strings were read that no one has asked to be categories
     unread: tuple[str, ...] | None = None  # what is missing of strings read as numbers or dates
 
     @property
@@ -55,6 +55,11 @@ class Values:
         if self.entries.dtype == object:
             return np.array([entry is None for entry in self.entries], dtype=bool)
         return np.isnan(self.entries)
+
+    @property
+    def present(self) -> list[Any]:
+        """Values of a category that are not missing."""
+        return [entry for entry in self.entries.tolist() if entry is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +155,7 @@ class Column(Stored):
     limit: float = math.inf  # distance of two levels, or of a missing value; infinity for numbers
     is_empty: bool = False  # whether all values were missing in `fit`: the feature is always 0
     zone: str = ""  # time zone of a date, to which other times are converted
-    from_strings: bool = False  # whether numbers or dates were strings
+    unread: tuple[str, ...] | None = None  # as of its `Values` in `fit`
 
     @classmethod
     def of(cls, values: Values, weight: Floats, *, scaled: bool, known: Values) -> Column:
@@ -165,10 +170,9 @@ class Column(Stored):
         present, absent = ~values.missing, known.missing
         if absent.all():
             return cls(name, kind, centers=(0.0,), is_empty=True)
-        from_strings = known.unread is not None
         if kind in ("category", "ordered"):
-            levels = set(known.entries.tolist()) - {None}
-            column = cls(name, kind, levels=known.order or tuple(sorted(levels, key=_sorting)))
+            levels = known.order or tuple(sorted(set(known.present), key=_sorting))
+            column = cls(name, kind, levels=levels)
             codes = column._codes(values)
             shares = np.bincount(np.unique(codes, return_inverse=True)[1], weights=weight)
             apart = 1 - float(np.square(shares / weight.sum()).sum())
@@ -181,7 +185,7 @@ class Column(Stored):
             days = known.entries[~absent]
             span, has_times = float(np.ptp(days)), bool((days % 1 != 0).any())
             periods = tuple(p for p, least in _PERIODS if span >= least and (p != 1 or has_times))
-        column = cls(name, kind, periods=periods, zone=known.zone, from_strings=from_strings)
+        column = cls(name, kind, periods=periods, zone=known.zone, unread=known.unread)
         centers = tuple(_median(part[present]) for part in column._numbers(values))
         lacks = _MISSING if scaled else math.sqrt(2.0)
         return replace(column, centers=centers, limit=lacks if absent.any() else math.inf)

@@ -8,6 +8,7 @@ import math
 import numbers
 import zoneinfo
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,12 +39,9 @@ class Frame(NamedTuple):
 
     def recognized(self, categories: Any) -> Records:
         """Return the rows, with a warning where strings are numbers or dates, or names of rows."""
-        columns = list(self.read(categories).columns)
-        left = [k for k, asked in enumerate(chosen(categories, self.names)) if asked is None]
-        for k in left:
-            columns[k] = strings.recognized(columns[k])
-        strings.warn_of([columns[k] for k in left])
-        return Records(tuple(columns))
+        columns = tuple(map(strings.recognized, self.read(categories).columns))
+        strings.warn_of(columns)
+        return Records(columns)
 
     def read_as(self, known: Columns) -> Records:
         """Return new rows of a table with known columns."""
@@ -142,13 +140,12 @@ def require_none(features: Any) -> None:
 def _values_as(column: Any, known: Column) -> Values:
     """Return new values of a column of the fit."""
     values = _values(known.name, column, known.is_category or None, known.zone)
-    if known.from_strings and values.is_text:
-        return strings.read_as(values, known.kind)
-    return values
+    return strings.read_as(values, known)
 
 
 def _values(name: str, column: Any, is_category: bool | None, zone: str = "") -> Values:
     values = _typed(name, column, zone)
+    values = replace(values, is_text=values.is_text and is_category is None)
     kind, entries = values.kind, values.entries
     if is_category and kind == "number":
         levels = entries.astype(object)
@@ -164,7 +161,7 @@ def _values(name: str, column: Any, is_category: bool | None, zone: str = "") ->
     if kind == "number" and np.isinf(entries).any():
         raise ValueError(f"column {name!r} of X must not hold infinity")
     if is_category is None and kind == "category" and not _is_categorical(column):
-        _refuse_text(name, entries)
+        _refuse_text(values)
     if is_category is not False or kind not in ("category", "ordered"):
         return values
     values = as_kind(values, "number")
@@ -301,18 +298,17 @@ def _zone_of(name: str) -> datetime.tzinfo | None:
     return zoneinfo.ZoneInfo(name)
 
 
-def _refuse_text(name: str, entries: Array) -> None:
+def _refuse_text(values: Values) -> None:
     """Raise ValueError for a column of text, in which nearly all rows differ."""
-    present = [entry for entry in entries.tolist() if entry is not None]
+    present, (least, share, length) = values.present, _TEXT
     distinct = set(present)
-    least, share, length = _TEXT
     if len(distinct) <= max(least, share * len(present)):
         return
     mean = sum(len(str(entry)) for entry in distinct) / len(distinct)
     if mean > length:
         raise ValueError(
-            f"column {name!r} of X must hold categories; it holds text, {len(distinct)} different "
-            f"strings of {mean:.0f} characters on average. Leave it out, give it the type "
-            '"category", or make numbers of it '
-            "before the classifier: make_pipeline(skrub.TableVectorizer(), BayesPointClassifier())"
+            f"column {values.name!r} of X must hold categories; it holds text, {len(distinct)} "
+            f"different strings of {mean:.0f} characters on average. Leave it out, give it the "
+            'type "category", or make numbers of it before the classifier: '
+            "make_pipeline(skrub.TableVectorizer(), BayesPointClassifier())"
         )

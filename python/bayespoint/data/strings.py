@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base.warnings import warn
-from bayespoint.data.columns import Kind, Values
+from bayespoint.data.columns import Column, Kind, Values
 
 _LEAST = 10  # least number of different strings that tell that a column holds numbers or dates
 _OTHERS, _SHARE = 2, 0.05  # most other strings there, or their share of the different ones
@@ -68,9 +68,17 @@ _WAYS: tuple[tuple[Kind, str, Callable[[str], float | None]], ...] = (
 )
 
 
-def _levels(values: Values) -> list[Any]:
-    """Return the different values."""
-    return [level for level in dict.fromkeys(values.entries.tolist()) if level is not None]
+def _texts(values: Values) -> list[str]:
+    """Return the different strings of a column of strings; none if it holds booleans, too."""
+    if not values.is_text:
+        return []
+    levels = list(dict.fromkeys(values.present))
+    return levels if all(isinstance(level, str) for level in levels) else []
+
+
+def _others(known: Mapping[str, float | None]) -> tuple[str, ...]:
+    """Return the strings that are not read."""
+    return tuple(text for text, number in known.items() if number is None)
 
 
 def recognized(values: Values) -> Values:
@@ -78,54 +86,45 @@ def recognized(values: Values) -> Values:
 
     Others are missing then. Times with an offset are those of UTC.
     """
-    if not values.is_text:
-        return values
-    levels = _levels(values)
-    if len(levels) < _LEAST or not all(isinstance(level, str) for level in levels):
-        return values
+    texts = _texts(values)
     for kind, zone, read in _WAYS:
-        others = tuple(level for level in levels if read(level) is None)
-        if _nearly_all(len(levels) - len(others), len(levels)):
-            return _read(values, kind, zone, read, others)
+        known = {text: read(text) for text in texts}
+        n, others = len(known), len(_others(known))
+        if n - others >= _LEAST and others <= max(_OTHERS, _SHARE * n):
+            return _read(values, kind, zone, known)
     return values
 
 
-def _nearly_all(alike: int, different: int) -> bool:
-    """Return whether enough of the different strings are of one kind, and few are not."""
-    return alike >= _LEAST and different - alike <= max(_OTHERS, _SHARE * different)
+def read_as(values: Values, column: Column) -> Values:
+    """Return strings of new rows as numbers or dates; others are missing.
 
-
-def read_as(values: Values, kind: Kind) -> Values:
-    """Return strings of new rows as numbers or dates; others are missing, with a warning."""
-    levels = _levels(values)
-    if not all(isinstance(level, str) for level in levels):
+    A warning tells those that were not missing in the fit.
+    """
+    if column.unread is None or not (texts := _texts(values)):
         return values
-    ways = [way for way in _WAYS if way[0] == kind]
-    unread = [tuple(level for level in levels if way[2](level) is None) for way in ways]
-    best = int(np.argmin([len(others) for others in unread]))
-    if unread[best]:
+    ways = [
+        (zone, {text: read(text) for text in texts})
+        for kind, zone, read in _WAYS
+        if kind == column.kind
+    ]
+    zone, known = min(ways, key=lambda way: len(_others(way[1])))
+    if new := [text for text in _others(known) if text not in column.unread]:
         warn(
-            f"column {values.name!r} of X holds strings that are no {kind}s, as those of fit "
-            f"were, and count as missing: {_shown(unread[best])}",
+            f"column {values.name!r} of X holds strings that are no {column.kind}s, as those of "
+            f"fit were, and count as missing: {_shown(new)}",
             UserWarning,
         )
-    return _read(values, *ways[best], unread[best])
+    return _read(values, column.kind, zone, known)
 
 
 def _shown(others: Sequence[str]) -> str:
     return ", ".join(map(repr, others[:_TOLD]))
 
 
-def _read(
-    values: Values,
-    kind: Kind,
-    zone: str,
-    read: Callable[[str], float | None],
-    others: tuple[str, ...],
-) -> Values:
-    known = {level: read(level) for level in _levels(values)}
+def _read(values: Values, kind: Kind, zone: str, known: Mapping[str, float | None]) -> Values:
+    """Return the strings as what they are known to be."""
     entries = np.array([known.get(entry) for entry in values.entries], dtype=np.float64)
-    return replace(values, kind=kind, entries=entries, zone=zone, unread=others)
+    return replace(values, kind=kind, entries=entries, zone=zone, unread=_others(known))
 
 
 def warn_of(columns: Sequence[Values]) -> None:
@@ -144,7 +143,7 @@ def warn_of(columns: Sequence[Values]) -> None:
         )
     for values in columns:
         if values.kind == "category" and values.is_text:
-            _warn_of_levels(values.name, [x for x in values.entries.tolist() if x is not None])
+            _warn_of_levels(values.name, values.present)
 
 
 def warn_of_blocks(columns: Sequence[Values]) -> None:
@@ -159,17 +158,15 @@ def warn_of_blocks(columns: Sequence[Values]) -> None:
             )
 
 
-def _looks_alike(level: str) -> bool:
-    """Return whether a string is a number or a date, or looks like one."""
-    readable = any(read(level) is not None for _, _, read in _WAYS)
-    return readable or _ALIKE.match(level.strip()) is not None
-
-
 def _warn_of_levels(name: str, present: Sequence[Any]) -> None:
     """Warn of strings that stay categories but look like dates or numbers, or name rows."""
     levels = list(map(str, dict.fromkeys(present)))
     least, share = _NAMES
-    alike = [level for level in levels if _looks_alike(level)]
+    alike = [
+        level
+        for level in levels
+        if any(read(level) is not None for _, _, read in _WAYS) or _ALIKE.match(level.strip())
+    ]
     coded = any(map(_CODE.fullmatch, levels))
     if len(alike) >= max(_LEAST, len(levels) / 2) and not coded:
         warn(

@@ -94,7 +94,10 @@ def test_other_strings_are_told():
     strings = X.astype(str).astype(object)
     strings[:2] = "?", "n/a"
     with pytest.warns(UserWarning, match=r"\(numbers; missing where it is '\?', 'n/a'\)"):
-        fit(x=strings)
+        model = fit(x=strings)
+    model.predict(pd.DataFrame({"x": strings}))  # silently
+    with pytest.warns(UserWarning, match="'x' of X holds strings that .* missing: 'refused'$"):
+        model.predict(pd.DataFrame({"x": ["?", "refused", "1"]}))
     with pytest.warns(
         UserWarning, match="column 'name' of X holds 60 different strings in 60 rows"
     ):
