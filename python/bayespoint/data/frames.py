@@ -66,16 +66,13 @@ def typed(X: Any) -> Frame | None:
         kinds = (str, *_DATES, *_DURATIONS)
         if X.dtype.kind == "O" and not any(isinstance(entry, kinds) for entry in X.flat):
             return None
-        frame, names = numbered(X), []
+        frame = numbered(X)
     elif hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "__dataframe__")):
         # The columns of Arrow are arrays.
-        names = list(X.columns if hasattr(X, "iloc") else getattr(X, "column_names", X.columns))
-        frame = Frame([str(name) for name in names], _series(X), named=True)
+        names = X.columns if hasattr(X, "iloc") else getattr(X, "column_names", X.columns)
+        frame = Frame(list(map(str, names)), _series(X), named=True)
     else:
         return None
-    types = sorted({type(name).__name__ for name in names})
-    if "str" in types and len(types) > 1:
-        raise TypeError(f"X must have strings as names of all columns or none; got {types}")
     if not frame.names:
         raise ValueError("X must have at least one column; got none")
     if hasattr(X, "iloc") and not X.columns.is_unique:
@@ -176,12 +173,11 @@ def _values(name: str, column: Any, is_category: bool | None, zone: str = "") ->
 def _typed(name: str, column: Any, zone: str) -> Values:
     """Return the values of a column by its type; times with a zone in that which is wanted."""
     dtype = column.dtype
-    text = str(dtype).lower()
     if _is_categorical(column):
         return _categories(name, column)
     kind = getattr(dtype, "kind", "")
     if not kind:  # of polars
-        kind = "f" if dtype.is_numeric() else "M" if text.startswith("date") else "O"
+        kind = "f" if dtype.is_numeric() else "M" if str(dtype).startswith("Date") else "O"
     if kind == "b" and hasattr(column, "isna") and not column.isna().any():
         return Values(name, "category", np.asarray(column).astype(object))
     if kind in "iuf":
@@ -236,9 +232,7 @@ def _categories(name: str, column: Any) -> Values:
         # Intervals, dates and other objects by their text, which a file can hold.
         plain = (str, np.bool_, numbers.Real)
         levels = [level if isinstance(level, plain) else str(level) for level in known.categories]
-        lookup = np.empty(len(levels) + 1, dtype=object)
-        lookup[:-1], lookup[-1] = levels, None
-        entries = lookup[np.asarray(known.codes)]
+        entries = np.array([*levels, None], dtype=object)[np.asarray(known.codes)]
         if known.ordered:
             return Values(name, "ordered", entries, tuple(levels))
         return Values(name, "category", entries)
@@ -250,33 +244,33 @@ def _categories(name: str, column: Any) -> Values:
 
 def _of_objects(name: str, column: Any, zone: str) -> Values:
     """Return the values of a column of objects, by their types."""
-    entries = np.empty(len(column), dtype=object)
-    entries[:] = [None if lacks(entry) else entry for entry in column]
-    present = [entry for entry in entries if entry is not None]
-    if all(isinstance(entry, (str, bool, np.bool_)) for entry in present):
-        is_text = any(isinstance(entry, str) for entry in present)
-        return Values(name, "category", entries, is_text=is_text)
-    if all(isinstance(entry, _DURATIONS) for entry in present):  # those of NumPy are Real, too
+    entries = np.fromiter((None if lacks(entry) else entry for entry in column), dtype=object)
+    types = {type(entry) for entry in entries if entry is not None}
+
+    def are(kinds: tuple[type, ...]) -> bool:
+        return all(issubclass(kind, kinds) for kind in types)
+
+    if are((str, bool, np.bool_)):
+        return Values(name, "category", entries, is_text=not are((bool, np.bool_)))
+    if are(_DURATIONS):  # those of NumPy are Real, too
         return Values(name, "number", _days(np.array(entries, dtype="m8[us]")))
-    if all(isinstance(entry, (numbers.Real, decimal.Decimal)) for entry in present):
+    if are((numbers.Real, decimal.Decimal)):
         try:
             return Values(name, "number", entries.astype(np.float64))
         except OverflowError:  # of a whole number
             raise ValueError(f"column {name!r} of X must hold numbers below 1.8e308") from None
-    if all(isinstance(entry, _DATES) for entry in present):
+    if are(_DATES):
         local, zone = _without_zones(name, entries, zone)
         return Values(name, "date", _days(np.array(local, dtype="M8[us]")), zone=zone)
-    types = sorted({type(entry).__name__ for entry in present})
     raise TypeError(
         f"column {name!r} of X must hold numbers, strings, booleans or dates, all of one kind; got "
-        f"{', '.join(types)}"
+        f"{', '.join(sorted(kind.__name__ for kind in types))}"
     )
 
 
 def _without_zones(name: str, entries: Array, wanted: str) -> tuple[list[Any], str]:
     """Return dates as local times of one zone, and this: the wanted one, their own, or UTC."""
-    own = ["" if entry is None else str(getattr(entry, "tzinfo", None) or "") for entry in entries]
-    zones = {zone for zone, entry in zip(own, entries, strict=True) if entry is not None}
+    zones = {str(getattr(entry, "tzinfo", None) or "") for entry in entries if entry is not None}
     if zones <= {""}:
         return list(entries), ""
     if "" in zones:
@@ -285,9 +279,7 @@ def _without_zones(name: str, entries: Array, wanted: str) -> tuple[list[Any], s
         )
     zone = wanted or (zones.pop() if len(zones) == 1 else "UTC")
     target = _zone_of(zone) if zones - {zone} else None
-    moved = [
-        entry if target is None or entry is None else entry.astimezone(target) for entry in entries
-    ]
+    moved = [entry and entry.astimezone(target) for entry in entries] if target else entries
     return [entry and entry.replace(tzinfo=None) for entry in moved], zone
 
 

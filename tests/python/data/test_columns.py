@@ -37,14 +37,15 @@ def read_as(known, X):
 
 def known(X, *, scaled=True, weight=None, categories="from_dtype"):
     rows = read(X, categories)
-    return Columns.of(rows, np.ones(len(rows)) if weight is None else weight, scaled=scaled), rows
+    weight = np.ones(rows.shape[0]) if weight is None else weight
+    return Columns.of(rows, weight, scaled=scaled), rows
 
 
 def standardized(X, weight=None):
     """Return the columns and the features as the default kernel gets them."""
     found, rows = known(X, weight=weight)
     features = found.features(rows)
-    scaler = standardizer(features, np.ones(len(rows)) if weight is None else weight, found)
+    scaler = standardizer(features, np.ones(rows.shape[0]) if weight is None else weight, found)
     return found, scaler.transform(features)
 
 

@@ -172,7 +172,12 @@ BAD_FITS = [
     (changed(city=[{"a": 1}] * 240), {}, TypeError, "column 'city' of X .* one kind; got dict"),
     (changed(city=[[1]] * 240), {}, TypeError, "column 'city' of X .* one kind; got list"),
     (lambda frame: frame.iloc[:, [3, 3]], {}, ValueError, "different names.*'city' twice"),
-    (lambda frame: frame.rename(columns={"city": 3}), {}, TypeError, "strings as names of all"),
+    (
+        lambda frame: frame.rename(columns={"city": 3}),
+        {},
+        TypeError,
+        "all input features have string",
+    ),
     (lambda frame: frame[[]], {}, ValueError, "at least one column"),
     (lambda frame: Blocks([frame[[]]]), {}, ValueError, "block 0: X"),
     (pl_lazy, {}, TypeError, "frame in memory; got LazyFrame"),
