@@ -67,27 +67,30 @@ class _Summary:
     sample: _Sample
 
     def __add__(self, other: _Summary) -> _Summary:
-        def refuse(wanted: str, own: object, theirs: object) -> None:
-            where = f"{own} in block {self.block} and {theirs} in block {other.block}"
-            raise ValueError(f"{wanted}; got {where}")
+        both = self, other
 
-        if len(other.mean) != len(self.mean):
-            wanted = "X must have as many features in every block"
-            refuse(wanted, len(self.mean), len(other.mean))
-        if other.is_sparse != self.is_sparse and self.n_examples and other.n_examples:
-            wanted = "X must be sparse in every block or in none"
-            refuse(wanted, *("sparse" if part.is_sparse else "dense" for part in (self, other)))
-        if other.names != self.names:
-            wanted = "X must have the same names of features in every block"
-            refuse(wanted, self.names, other.names)
+        def require_alike(what: str, values: Sequence[object]) -> None:
+            own, theirs = values
+            if own != theirs:
+                where = f"{own} in block {self.block} and {theirs} in block {other.block}"
+                raise ValueError(f"{what} in every block; got {where}")
+
+        require_alike("X must have as many features", [len(part.mean) for part in both])
+        if self.n_examples and other.n_examples:
+            kinds = ["sparse" if part.is_sparse else "dense" for part in both]
+            require_alike("X must be of one kind, sparse or dense,", kinds)
+        require_alike("X must have the same names of features", [part.names for part in both])
         # Empty blocks have labels of any type.
-        known = [part.classes for part in (self, other) if len(part.classes)] or [self.classes]
+        known = [part.classes for part in both if len(part.classes)] or [self.classes]
         if len({part.dtype.kind in "biuf" for part in known}) > 1:
-            first, second = (repr(part.tolist()[0]) for part in known)
-            refuse("y must hold labels of one type", first, second)
+            first, second = (part.tolist()[0] for part in known)
+            raise ValueError(
+                f"y must hold labels of one type; got {first!r} in block {self.block} and "
+                f"{second!r} in block {other.block}"
+            )
         classes = np.unique(np.concatenate(known))
         weights = np.zeros(len(classes))
-        for part in (self, other):
+        for part in both:
             weights[np.searchsorted(classes, part.classes)] += part.weights
         try:
             seen = tuple(map(columns.seen, zip(self.seen, other.seen, strict=True)))
@@ -162,8 +165,7 @@ def read_blocks(
         summary = executor.total(partial(_summary, read=read, seed=budget.choice_seed), blocks)
     if not len(summary.classes):
         raise ValueError("X must hold at least one example; got empty blocks")
-    if len(summary.classes) < 2:
-        raise ValueError(f"y must hold at least two classes; got one class: {summary.classes[0]}")
+    turned = turn(summary.classes, order)
     mean = float(summary.weights.sum()) / summary.n_examples
     totals = summary.weights / mean
     require_classes(totals > NO_WEIGHT, summary.classes)
@@ -178,7 +180,6 @@ def read_blocks(
         scaler = _scaler(summary)
     elif standardize:
         scaler = standardizer(inputs[uniform], weight[uniform], known)
-    turned = turn(summary.classes, order)
     classes, totals = summary.classes[turned], totals[turned]
     coding = _Coding(scaler, classes, mean)
     examples = replace(
@@ -193,46 +194,42 @@ def read_blocks(
     return Table(classes, examples, scaler, totals, columns=known, seen=seen)
 
 
-class ChoicesInBlocks(NamedTuple):
-    """Choices out of sets of items, in blocks that were checked."""
+def read_choices(
+    y: Any, n_items: int, budget: Budget
+) -> tuple[int, int, Callable[[Floats], Examples]]:
+    """Read all blocks of choices `y`, rows as in `choices.read_rows`.
 
-    executor: Executor
-    blocks: list[list[Any]]  # what stands for each block, and its number
-    summary: _SummaryOfChoices
+    Returns the number of comparisons, the most items of a choice, and the function that makes
+    examples of items: a sample in memory, and what stands for those of each block.
+    """
+    executor: Executor = Dask() if is_dask(y) else Threads(budget.n_threads)
+    parts = _delayed("y", y) if is_dask(y) else list(y.blocks)
+    blocks = [parts, list(range(len(parts)))]
+    with executor.running():
+        work = partial(_summary_of_choices, n_items=n_items, seed=budget.choice_seed)
+        summary = executor.total(work, blocks)
+    if not summary.n_walls:
+        raise ValueError("y must hold at least one choice; got empty blocks")
+    sample, largest = summary.sample, summary.largest
 
-    @classmethod
-    def read(cls, y: Any, n_items: int, seed: int, n_threads: int) -> ChoicesInBlocks:
-        """Read all blocks of `y`, rows as in `choices.read_rows`."""
-        executor: Executor = Dask() if is_dask(y) else Threads(n_threads)
-        parts = _delayed("y", y) if is_dask(y) else list(y.blocks)
-        blocks = [parts, list(range(len(parts)))]
-        with executor.running():
-            work = partial(_summary_of_choices, n_items=n_items, seed=seed)
-            summary = executor.total(work, blocks)
-        if not summary.n_walls:
-            raise ValueError("y must hold at least one choice; got empty blocks")
-        return cls(executor, blocks, summary)
-
-    def examples(self, items: Floats) -> Examples:
-        """Return them as examples: a sample in memory, and what stands for those of each block.
-
-        Raises MemoryError if the inputs of the sample, and of a block in each thread, do not fit.
-        """
-        summary, largest = self.summary, self.summary.largest
+    def examples(items: Floats) -> Examples:
+        """Raises MemoryError if the sample, and a block in each thread, do not fit."""
         width = (1 if largest == 2 else largest) * (2 * items.shape[1] + 1)
-        threads = self.executor.n_threads if isinstance(self.executor, Threads) else 0
+        threads = executor.n_threads if isinstance(executor, Threads) else 0
         memory.require(
-            8.0 * width * (len(summary.sample.labels) + threads * summary.longest),
+            8.0 * width * (len(sample.labels) + threads * summary.longest),
             f"fitting choices in blocks of up to {summary.longest} ({width} numbers for each: "
             "smaller blocks take less)",
         )
         return replace(
-            choices.as_examples(items, summary.sample.inputs, largest),
-            parts=self.executor.defer(partial(_chosen, items=items, largest=largest), self.blocks),
-            executor=self.executor,
+            choices.as_examples(items, sample.inputs, largest),
+            parts=executor.defer(partial(_chosen, items=items, largest=largest), blocks),
+            executor=executor,
             total=summary.n,
-            memory=_memory(self.executor),
+            memory=_memory(executor),
         )
+
+    return summary.n_walls, largest, examples
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,19 +268,14 @@ def _chosen_rows(y: Any, number: int, n_items: int) -> Indices:
         if len(shape) == 2 and not shape[0]:  # of any type
             return np.empty(shape, dtype=np.intp)
         rows = validation.dense("y", y)
-        _require_choices(rows)
+        if rows.ndim == 1:  # which would be relevance in memory
+            raise ValueError(
+                "y must hold choices in blocks, of shape (n_choices, 2 or more); got shape "
+                f"{rows.shape}"
+            )
         return choices.read_rows(rows, n_items)
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
-
-
-def _require_choices(rows: Array) -> None:
-    """Raise ValueError for what would be relevance in memory."""
-    if rows.ndim == 1:
-        raise ValueError(
-            "y must hold choices in blocks, of shape (n_choices, 2 or more); got shape "
-            f"{rows.shape}"
-        )
 
 
 def _summary_of_choices(y: Any, number: int, n_items: int, seed: int) -> _SummaryOfChoices:
@@ -408,31 +400,30 @@ def _rows(
         else:
             inputs = (frame or frames.numbered(inputs)).read(categories)
         validation.require_labels(y)
-        labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
-        weight, n = _read(weight), len(labels)
+        n = len(inputs) if isinstance(inputs, Records) else inputs.shape[0]
+        (labels, classes), weight = _labels(y, n), _read(weight)
         part = np.ones(n) if weight is None else validation.sample_weight(weight, n)
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
-    classes = np.unique(labels)
     if not part.all():
         rows = np.flatnonzero(part)
         inputs, labels, part = inputs[rows], labels[rows], part[rows]
     return _Rows(classes, inputs, labels, part, None if names is None else tuple(names))
 
 
-def _labels(y: Any, n: int) -> Array:
+def _labels(y: Any, n: int) -> tuple[Array, Array]:
+    """Return the n labels of a block, and the different ones."""
     labels = validation.labels("y", y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
+    if labels.shape == (n, 1):
         labels = labels[:, 0]
     if labels.shape != (n,):
         raise ValueError(f"y must hold a label for each of {n} rows of X; got shape {labels.shape}")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y must not lack labels; got NaN or infinity")
     try:
-        np.unique(labels)
+        return labels, np.unique(labels)
     except TypeError as error:  # None among strings
         raise ValueError(f"y must hold labels of one type: {error}") from error
-    return labels
 
 
 def _summary(X: Any, y: Any, weight: Any, number: int, *, read: _Read, seed: int) -> _Summary:

@@ -12,15 +12,14 @@ from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.blocks import Blocks
 from bayespoint.data.examples import Examples
 from bayespoint.kernels import Differences
+from bayespoint.kernels.products import count
 
 _FEWER_PAIRS = "Give a sample of the pairs: y of indices of items, of shape (n_pairs, 2)"
 _BYTES = 48.0  # of a pair, while it is made
 
 
-def read(
-    y: Any, n_items: int, groups: Any = None, name: str = "y", *, n_features: int = 0
-) -> Indices:
-    """Return (n_choices, k) rows of the items' indices, the chosen one first, filled up with -1.
+def read(y: Any, X: Any, groups: Any = None, name: str = "y", *, n_features: int = 0) -> Indices:
+    """Return (n_choices, k) rows of indices of items `X`, the chosen one first, filled up with -1.
 
     `y` are such rows, or lists of several lengths; or the (n_items,) relevance of the items,
     which makes a pair of any two of one group, by the (n_items,) `groups`, that differ in it.
@@ -28,6 +27,7 @@ def read(
     """
     if isinstance(y, Blocks):
         raise TypeError(f"{name} must be choices in memory; got Blocks, which only `fit` takes")
+    y, n_items = _places(y, X, name), count(X)
     if isinstance(y, Sequence) and all(isinstance(row, Sequence) for row in y):
         width = max(map(len, y), default=0)
         y = [[*row, *[-1] * (width - len(row))] for row in y]
@@ -39,7 +39,7 @@ def read(
     return read_rows(rows, n_items, name)
 
 
-def places(y: Any, X: Any, name: str = "y") -> Any:
+def _places(y: Any, X: Any, name: str) -> Any:
     """Return choices `y` with names of items replaced by their places in the index of a frame `X`.
 
     Names are strings; what holds none is returned as it is.

@@ -118,9 +118,8 @@ def seen(parts: Sequence[Values]) -> Values:
     joined = _joined(parts)
     entries = joined.entries
     if entries.dtype == object:
-        few = np.empty(len(levels := dict.fromkeys(entries.tolist())), dtype=object)
-        few[:] = list(levels)
-        return replace(joined, entries=few)
+        levels = np.fromiter(dict.fromkeys(entries.tolist()), dtype=object)
+        return replace(joined, entries=levels)
     known = entries[~joined.missing]
     ends = [known.min(), known.max()] if len(known) else []
     fraction = known[known % 1 != 0][:1].tolist()  # a time of the day

@@ -34,11 +34,6 @@ def _value(argument: Any) -> Any:
     return argument.func(*map(_value, argument.args), **argument.keywords)
 
 
-def _calls(arguments: BlockArguments) -> list[tuple[Any, ...]]:
-    """Return the arguments of the work on each block."""
-    return list(zip(*arguments, strict=True))
-
-
 class Threads:
     """Threads of this process, each with a block at a time and one thread of BLAS."""
 
@@ -67,7 +62,7 @@ class Threads:
 
     def defer(self, work: Work[Any], arguments: BlockArguments) -> list[Any]:
         """Return what stands for the results, which are computed anew at every use."""
-        return [partial(work, *row) for row in _calls(arguments)]
+        return [partial(work, *row) for row in zip(*arguments, strict=True)]
 
     def total(self, work: Work[_T], arguments: BlockArguments) -> _T:
         """Return the sum of the results, to which each is added when it is there."""
@@ -79,7 +74,7 @@ class Threads:
         def task(row: tuple[Any, ...]) -> _T:
             return work(*map(_value, row))
 
-        rows = _calls(arguments)
+        rows = list(zip(*arguments, strict=True))
         if self._pool is None or len(rows) == 1:
             yield from map(task, rows)
             return
@@ -110,7 +105,7 @@ class Dask:
         task = delayed(_in_one_thread, pure=False)
         # Dask plans with the mean time of tasks of one name.
         name = f"{getattr(work, 'func', work).__name__.strip('_')}-{uuid4().hex}"
-        rows = enumerate(_calls(arguments))
+        rows = enumerate(zip(*arguments, strict=True))
         return [task(shared, *row, dask_key_name=f"{name}-{k}") for k, row in rows]
 
     def total(self, work: Work[_T], arguments: BlockArguments) -> Any:

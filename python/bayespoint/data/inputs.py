@@ -72,7 +72,12 @@ def order_of(classes: Any, y: Any) -> Array | None:
 
 
 def turn(classes: Array, order: Array | None) -> Indices:
-    """Return what puts sorted classes in order; labels that do not occur are left out."""
+    """Return what puts sorted classes in order; ValueError for a single one.
+
+    Labels that do not occur are left out.
+    """
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got one class: {classes[0]}")
     if order is None:
         return np.arange(len(classes))
     known, places = classes.tolist(), {label: k for k, label in enumerate(order.tolist())}
@@ -108,8 +113,6 @@ def encode(
             check_classification_targets(y)
     except TypeError as error:
         raise named(error, "y must hold labels of one type") from error
-    if len(classes) < 2:
-        raise ValueError(f"y must hold at least two classes; got one class: {classes[0]}")
     turned = turn(classes, order)
     return classes[turned], np.argsort(turned)[index]
 

@@ -158,10 +158,10 @@ class BayesPointRanker(Estimator):
             Probabilities of observing this: softness and label noise are included. They are means
             over the draws of the exact probability given each; `probability_best` is without noise.
         """
-        items, pairs = self._items(X), choices.places(pairs, X, "pairs")
+        items = self._items(X)
         if np.ndim(pairs) != 2 or np.shape(pairs)[1] != 2:
             raise ValueError(f"pairs must have shape (n_pairs, 2); got shape {np.shape(pairs)}")
-        chosen = choices.read(pairs, len(items), name="pairs")
+        chosen = choices.read(pairs, X, name="pairs")
         rows = Differences.rows(items[chosen[:, 0]], items[chosen[:, 1]])
         return self.posterior_.predict_proba(rows, method="mixture")[:, 1]
 
@@ -243,6 +243,6 @@ class BayesPointRanker(Estimator):
             Between 0 and 1; for relevance the concordance within groups.
         """
         mean = self.predict(X)
-        rows = choices.read(choices.places(y, X), len(mean), groups)
+        rows = choices.read(y, X, groups)
         first, second, _ = choices.walls(rows)
         return float((1 + np.sign(mean[first] - mean[second])).mean() / 2)

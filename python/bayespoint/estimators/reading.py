@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,7 +17,7 @@ from bayespoint.base import memory, validation
 from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.data import blocks, choices
-from bayespoint.data.blocks import ChoicesInBlocks
+
 from bayespoint.data.columns import Columns, Records
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import (
@@ -164,18 +163,14 @@ def read_choices(
     items = columns.features(records)
     transform = standardizer(items, ones, columns) if scales else None
     items = scaled(transform, items)
-    as_examples: Callable[[Floats], Examples]
-    landmarks: bool | None
     if blocks.in_blocks(y):
         _require_blocks(given, "y")
         if groups is not None:
             raise ValueError("groups must be None for y of choices; they are for y of relevance")
-        chosen = ChoicesInBlocks.read(y, n, budget.choice_seed, budget.n_threads)
-        m, largest, landmarks = chosen.summary.n_walls, chosen.summary.largest, True
-        as_examples = chosen.examples
+        landmarks: bool | None = True
+        m, largest, as_examples = blocks.read_choices(y, n, budget)
     else:
-        y = choices.places(y, X)
-        rows = choices.read(y, n, groups, n_features=items.shape[1])
+        rows = choices.read(y, X, groups, n_features=items.shape[1])
         sizes = (rows >= 0).sum(axis=1)
         m, largest = int((sizes - 1).sum()), int(sizes.max())
         landmarks = settings.uses_landmarks(given, m)

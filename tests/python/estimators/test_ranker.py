@@ -39,7 +39,7 @@ def test_smaller_sets_are_filled_up_or_lists():
     model = BayesPointRanker(**GIVEN).fit(X, filled)
     for other in (lists, filled.tolist(), filled.astype(np.int8)):
         same(model, BayesPointRanker(**GIVEN).fit(X, other))
-    first, second, choice = choices.walls(choices.read(filled, 30))
+    first, second, choice = choices.walls(choices.read(filled, X))
     np.testing.assert_array_equal(first, [3, 3, 4, 6, 7, 7])
     np.testing.assert_array_equal(second, [1, 2, 5, 1, 8, 9])
     np.testing.assert_array_equal(choice, [0, 0, 1, 2, 3, 3])
@@ -75,10 +75,10 @@ def test_items_of_a_frame_may_be_named_by_its_index():
 
 def test_relevance_makes_pairs_within_groups():
     relevance, groups = np.array([2, 0, 1, 1, 3.5]), np.array(["a", "a", "b", "a", "b"])
-    found = choices.read(relevance, 5, groups)
+    found = choices.read(relevance, X[:5], groups)
     assert {tuple(row) for row in found.tolist()} == {(0, 1), (0, 3), (3, 1), (4, 2)}
-    assert len(choices.read(relevance, 5)) == 9
-    pairs = choices.read(U, 30, np.arange(30) % 3)
+    assert len(choices.read(relevance, X[:5])) == 9
+    pairs = choices.read(U, X, np.arange(30) % 3)
     model = BayesPointRanker(**GIVEN).fit(X, U, np.arange(30) % 3)
     same(model, BayesPointRanker(**GIVEN).fit(X, pairs))
     assert model.score(X, U) > 0.95
@@ -89,7 +89,7 @@ def test_pairs_of_relevance_take_memory_in_proportion_to_their_number():
     relevance = np.zeros(20_000)
     relevance[7] = 1.0
     tracemalloc.start()
-    pairs = choices.read(relevance, 20_000)
+    pairs = choices.read(relevance, relevance)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(pairs) == 19_999
