@@ -113,8 +113,7 @@ class Labels(Stored):
     def several(cls, n_classes: int) -> Labels:
         """Return the labels of more than two classes, each with a function."""
         eye, law = np.eye(n_classes), LargestOf()
-        others = [np.delete(np.arange(n_classes), y) for y in range(n_classes)]
-        contrasts = np.stack([eye[y] - eye[rest] for y, rest in enumerate(others)])
+        contrasts = np.stack([own - np.delete(eye, y, axis=0) for y, own in enumerate(eye)])
         return cls(law, law, n_classes, contrasts, np.zeros(contrasts.shape[:2]), n_classes)
 
     @classmethod
@@ -323,20 +322,20 @@ class Labels(Stored):
         return Problem(gram, none, softness, offset, inverse, walls=walls)
 
     def _walls(self, label: Indices, m: int) -> Walls:
-        """Return the walls of observations with m latent values, and between shared coordinates."""
+        """Return the walls of observations with m latent values, and between shared coordinates.
+
+        Each is of two coordinates.
+        """
         there = self.present(label)
         places = np.zeros((len(label), self.contrasts.shape[2]), dtype=np.intp)
         places[:, : self.n_values][there] = np.arange(m)
         places[:, self.n_values :] = m + np.arange(self.n_shared)
         contrast, observation = np.nonzero(np.isfinite(self.constants[label]).T)
         factors = self.contrasts[label[observation], contrast]
-        width = int((factors != 0).sum(axis=1).max())
-        order = np.argsort(factors == 0, axis=1, kind="stable")[:, :width]
+        order = np.argsort(factors == 0, axis=1, kind="stable")[:, :2]
         rising = m + np.arange(1, self.n_shared)
-        pairs = np.zeros((len(rising), width), dtype=np.intp)
-        pairs[:, :2] = np.stack([rising, rising - 1], axis=1)
-        signs = np.zeros(pairs.shape)
-        signs[:, :2] = [1.0, -1.0]
+        pairs = np.stack([rising, rising - 1], axis=1)
+        signs = np.tile([1.0, -1.0], (len(pairs), 1))
         return Walls(
             np.concatenate([np.take_along_axis(places[observation], order, axis=1), pairs]),
             np.concatenate([np.take_along_axis(factors, order, axis=1), signs]),
@@ -437,7 +436,7 @@ class Labels(Stored):
         if lengths.freedom is not None:  # the others' part of the unit length
             own = np.square(dual_coef).sum(axis=1) / precision
             f /= np.sqrt(np.maximum(1.0 - own, _LEAST_PART))
-            lengths = lengths.without(max(1, self.n_functions - 1))
+            lengths = Lengths(max(1, lengths.freedom - max(1, self.n_functions - 1)))
         else:
             uncertain = (floors == 0) & (f.var(axis=1).max(axis=0) > _LARGEST_SPREAD)
         n_parts = min(_PARTS, f.shape[1])

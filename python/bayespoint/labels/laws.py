@@ -155,10 +155,10 @@ class Interval(Law):
         z = _quantiles(f / _deviation(variance))
         rare = special.ndtri(RARE)
         for of_draws, g, h, shifted in zip(z, values, center, f, strict=True):
-            if (rows := np.flatnonzero(np.abs(of_draws) > -rare)).size:
-                normal = np.abs(of_moments(h[rows], spread(g[rows], lengths) + variance[rows]))
-                most = np.maximum(np.minimum(np.abs(of_draws[rows]), normal), -rare)
-                of_draws[rows] = np.copysign(most, shifted[rows].mean(axis=-1))
+            rows = np.flatnonzero(np.abs(of_draws) > -rare)
+            normal = np.abs(of_moments(h[rows], spread(g[rows], lengths) + variance[rows]))
+            most = np.maximum(np.minimum(np.abs(of_draws[rows]), normal), -rare)
+            of_draws[rows] = np.copysign(most, shifted[rows].mean(axis=-1))
         return np.minimum.accumulate(z, axis=0).T
 
     def shares(self, votes: Floats) -> Floats:
@@ -190,7 +190,7 @@ class OneWall(Interval):
         (E\rho)^2\,\bar h^2` over the values h of unit draws. The absolute value of z is at most
         1e8, and z = 0 where all three are zero.
         """
-        _require_range(variance, values[0], center[0])
+        require_range(values, variance, center[0])
         return of_moments(center[0], spread(values[0], lengths) + variance)[:, None]
 
     def mixture(self, values: Floats, variance: Floats, lengths: Lengths) -> Floats:
@@ -199,14 +199,12 @@ class OneWall(Interval):
         With chi lengths it is :math:`F_{t,n}(\sqrt n\, h / s_*)`, with the distribution function of
         Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
         """
-        _require_range(variance, values[0])
-        p, certain = values[0].copy(), variance == 0
-        with np.errstate(all="ignore"):  # probabilities 0 and 1
-            p[~certain] *= math.sqrt(lengths.mean_square) / np.sqrt(variance[~certain, None])
+        require_range(values, variance)
+        with np.errstate(all="ignore"):  # without variance infinite, or NaN for ties
+            p = values[0] * (math.sqrt(lengths.mean_square) / np.sqrt(variance)[:, None])
         for rows in validation.blocks(len(p), max(1, _BLOCK // p.shape[1])):
-            p[rows][~certain[rows]] = lengths.probability(p[rows][~certain[rows]])
-        p[certain] = (1 + np.sign(p[certain])) / 2
-        mean = p.mean(axis=1)
+            p[rows] = lengths.probability(p[rows])
+        mean = np.nan_to_num(p, nan=0.5).mean(axis=1)
         with np.errstate(divide="ignore"):
             return np.stack([np.log1p(-mean), np.log(mean)], axis=1)
 
@@ -244,9 +242,8 @@ class LargestOf(Law):
         log_p = log_of(self.given_values(f, variance).mean(axis=-1))
         rare = math.log(RARE)
         rows = np.flatnonzero((log_p < rare).any(axis=0))
-        if len(rows):
-            z = _against_first(f[:, rows], center[:, rows], variance[rows])
-            log_p[:, rows] = np.maximum(log_p[:, rows], np.minimum(special.log_ndtr(z), rare))
+        z = _against_first(f[:, rows], center[:, rows], variance[rows])
+        log_p[:, rows] = np.maximum(log_p[:, rows], np.minimum(special.log_ndtr(z), rare))
         return quantiles(log_p).T
 
     def given_values(self, f: Floats, variance: Floats) -> Floats:
@@ -307,7 +304,7 @@ def quantiles(log_p: Floats) -> Floats:
 
 def _with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
     """Return latent values of draws with their lengths, without noise."""
-    require_square(np.maximum(np.abs(values).max(axis=(0, 2)), np.sqrt(variance)))
+    require_range(values, variance)
     return values * lengths.quantiles(values.shape[2])
 
 
@@ -339,7 +336,8 @@ def _against_first(values: Floats, mean: Floats, variance: Floats) -> Floats:
     return np.divide(gap, np.sqrt(scale), out=np.zeros_like(gap), where=scale > 0)
 
 
-def _require_range(variance: Floats, values: Floats, mean: Floats | float = 0.0) -> None:
+def require_range(values: Floats, variance: Floats, mean: Floats | float = 0.0) -> None:
     """Raise ValueError if squares of f overflow or underflow, which would give a wrong z."""
     size = np.maximum(np.abs(mean), np.sqrt(variance))
-    require_square(np.maximum(size, np.maximum(values.max(axis=1), -values.min(axis=1))))
+    largest = np.maximum(values.max(axis=(0, 2)), -values.min(axis=(0, 2)))
+    require_square(np.maximum(size, largest))

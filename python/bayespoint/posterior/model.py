@@ -21,7 +21,7 @@ from bayespoint.data.inputs import scaled
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
 from bayespoint.labels import Labels
-from bayespoint.labels.laws import of_moments, spread
+from bayespoint.labels.laws import of_moments, require_range, spread
 from bayespoint.landmarks.basis import Basis
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.quadratic import Quadratic, saves_time
@@ -240,8 +240,7 @@ class Model(Stored):
         found = np.empty((count(points), total, law.n_classes))
         for rows, k_star, variance in self._given(points, diag):
             values = self.draws.values(k_star)
-            largest = np.abs(values).max(axis=(0, 2))
-            require_square(np.maximum(largest, np.sqrt(variance)))
+            require_range(values, variance)
             rest = np.sqrt(np.maximum(variance - softness, 0.0))
             f = self.calibration * (values * lengths + rest[:, None] * error)
             logs = law.predicts.log_given(f / math.sqrt(max(softness, _HARD)))

@@ -55,9 +55,6 @@ class Lengths(Stored):
         """Whether their standard deviation is above 7 percent of their mean."""
         return self.freedom is not None and self.freedom < _MANY
 
-    def without(self, n: int) -> Lengths:
-        """Return the law with n dimensions less, of at least one."""
-        return Lengths(None if self.freedom is None else max(1, self.freedom - n))
 
     def quantiles(self, n: int) -> Floats:
         """Return n quantiles, for a sequence of levels that fills (0, 1) evenly."""
