@@ -229,8 +229,7 @@ def _decision_values(x: _Value, model: Model) -> tuple[_Value, _Value]:
         z = _joint_values(draws, k_star, variance) * model.calibration
         return z, z
     # As OneWall.decision_values.
-    mean = draws.lengths.mean * draws.center_norm * draws.center
-    numerator = k_star @ mean[:, None]
+    numerator = k_star @ draws.mean[:, None]
     h = k_star @ draws.coefficients.T
     first, second = h.mean() * draws.lengths.mean, (h * h).mean()
     scale = (second * draws.lengths.mean_square - first * first).at_least(0.0) + variance
@@ -283,9 +282,8 @@ def _powers(x: _Value, warp: PowerTransformer) -> _Value:
 def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
     """Return the decision values of several classes, shape (n, n_classes)."""
     # As LargestOf.decision_values, in shape (n_classes, n, n_draws); lengths are in `coef`.
-    mean = draws.lengths.mean * draws.center_norm * draws.center
     coef = draws.coefficients * draws.lengths.quantiles(len(draws))[:, None, None]
-    coef += mean - coef.mean(axis=0)
+    coef += draws.mean - coef.mean(axis=0)
     values = k_star @ np.moveaxis(coef, 0, 2)
     behind = values.op("ReduceMax", axes=[0], keepdims=1) - values
     # A large number where there is no variance.
@@ -299,7 +297,7 @@ def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
     total = reduce(_Value.__add__, parts)
     p = (total / total.sum(0)).op("ReduceMean", axes=[2], keepdims=1)
     # Rare classes, against that of the largest mean.
-    means = k_star @ mean[..., None]
+    means = k_star @ draws.mean[..., None]
     first = means.op("ArgMax", axis=0, keepdims=1)
     classes = np.arange(len(draws.center))[:, None, None]
     one_hot = first.op("Equal", classes).op("Cast", to=k_star.graph.double)

@@ -142,7 +142,7 @@ class Model(Stored):
         """
         if not self.labels.predicts.by_moments:
             return self.values(X, strict=False)
-        center = self.draws.center_norm * self.draws.center
+        center = self.draws.run.center_norm * self.draws.center
         return self._by_blocks(X, lambda k_star: product(k_star, center)[:, None])
 
     def moments(self, X: Any) -> Floats:

@@ -65,9 +65,8 @@ class OnePass(NamedTuple):
                 return None
             k_star = basis.kernel_values(checked)
             exact.append(np.stack([draws.center_values(k_star)[0], form.form(k_star)]))
-            center = draws.lengths.mean * draws.center_norm * draws.center
             span, whole = _deflated(form.upper, basis.factor.lower)
-            parts.append(Coefficients(summands, basis.offset, softness, center, span, whole))
+            parts.append(Coefficients(summands, basis.offset, softness, draws.mean, span, whole))
         core = predictor(points, parts)
         if core is None:
             return None

@@ -51,10 +51,9 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
             "`pip install xarray`"
         ) from error
     n_trajectories, n_draws, *shape = run["draws"].shape
-    chain, example = {"chain": np.arange(n_trajectories)}, {"example": np.arange(shape[-1])}
-    # The dimensions of the dual coefficients.
-    dual = ("class", "example") if len(shape) > 1 else ("example",)
-    sides = {"class": np.arange(shape[0])} if len(shape) > 1 else {}
+    dual = ("class", "example")[-len(shape) :]  # the dimensions of the dual coefficients
+    sides = {name: np.arange(size) for name, size in zip(dual, shape, strict=True)}
+    chain, example = {"chain": np.arange(n_trajectories)}, {"example": sides["example"]}
     path = np.arange(n_draws) * run["spacing"]
 
     def told(dims: Any, values: Any, meaning: str, units: str = "") -> tuple[Any, Any, Any]:
@@ -86,8 +85,8 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
     }
     tree: xr.DataTree = data_tree.from_dict(
         {
-            "posterior": xr.Dataset(posterior, chain | along | sides | example),
-            "sample_stats": xr.Dataset(statistics, chain | sides | example, ends),
+            "posterior": xr.Dataset(posterior, chain | along | sides),
+            "sample_stats": xr.Dataset(statistics, chain | sides, ends),
             "observed_data": xr.Dataset(labels, example),
             "constant_data": xr.Dataset(given, example),
         }

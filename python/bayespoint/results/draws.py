@@ -77,9 +77,9 @@ class Draws(Stored):
         return self._of_points(self.run.center)
 
     @property
-    def center_norm(self) -> float:
-        """Length of the mean of the draws, in units of the center's."""
-        return self.run.center_norm
+    def mean(self) -> Floats:
+        """Dual coefficients of the mean function, ([n_classes,] m)."""
+        return self.lengths.mean * self.run.center_norm * self.center
 
     def values(self, k_star: Floats, dual_coef: Floats | None = None) -> Floats:
         """Return the (n_rows, n, n_draws) values of all draws or those given.
@@ -96,7 +96,7 @@ class Draws(Stored):
 
     def center_values(self, k_star: Floats) -> Floats:
         """Return the (n_rows, n) values of the mean function."""
-        scale = self.lengths.mean * self.center_norm
+        scale = self.lengths.mean * self.run.center_norm
         f = np.atleast_2d(product(k_star, self.center.T).T)
         if self.n_shared:
             f = f - self.thresholds(self.run.center)[:, None]

@@ -70,10 +70,8 @@ class LandmarkResult(Run):
     n_shared: int = 0
     """Number of thresholds of ordered classes."""
 
-    @property
-    def center_norm(self) -> float:
-        """1: the center has the length of the mean."""
-        return 1.0
+    center_norm = 1.0
+    """The center has the length of the mean."""
 
     @cached_property
     def r_hat(self) -> float:
@@ -114,16 +112,14 @@ class LandmarkResult(Run):
         shares = np.array([n_drawn, len(reference)]) / (n_drawn + len(reference))
         log_ratio = _log_mean(reference)
         for _ in range(_ROUNDS):
-            # The logarithms of the optimal bridge's weights.
-            constant = np.log(shares[1]) + log_ratio
-            first = np.log(shares[0])
-            weights = [-np.logaddexp(first + each, constant) for each in (reference, drawn)]
-            following = _log_mean(reference + weights[0]) - _log_mean(weights[1])
-            change, log_ratio = abs(following - log_ratio), following
-            if change < 1e-10:
+            # The logarithms of the terms of the optimal bridge.
+            first, constant = np.log(shares[0]), np.log(shares[1]) + log_ratio
+            up = reference - np.logaddexp(first + reference, constant)
+            down = -np.logaddexp(first + drawn, constant)
+            before, log_ratio = log_ratio, _log_mean(up) - _log_mean(down)
+            if abs(log_ratio - before) < 1e-10:
                 break
-        up = np.exp(reference + weights[0] - _log_mean(reference + weights[0]))
-        down = np.exp(weights[1] - _log_mean(weights[1]))
+        up, down = (np.exp(terms - _log_mean(terms)) for terms in (up, down))
         error = math.sqrt(float(up.var()) / len(reference) + float(down.var()) / n_drawn)
         none = np.empty(0)
         return Evidence(
