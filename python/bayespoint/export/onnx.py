@@ -8,7 +8,7 @@ draws, and the inverse of a Cholesky factor. Writing it needs the package `onnx`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
-from bayespoint.base.validation import Array, Floats, boolean
+from bayespoint.base.validation import Array, Floats, Indices, boolean
 from bayespoint.data.warps import OneUnit, RankNormal, Warped
 from bayespoint.engine.laws import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
@@ -184,7 +184,7 @@ def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
         shares = [_shares(of_model, len(classes)) for of_model, _ in values]
     if len(models) > 1:
         z = _quantile(_average(shares, weights))
-        z = sign = z.op("Gather", np.array([1]), axis=1) if len(classes) == 2 else z
+        z = sign = z.columns([1]) if len(classes) == 2 else z
     graph.decide(z, sign, classes)
     if probabilities:
         observed = [  # with the label noise of each model
@@ -220,7 +220,7 @@ def _decision_values(x: _Value, model: Model) -> tuple[_Value, _Value]:
     # The predictive variance, shape (n, 1).
     permuted = k_star
     if basis.factor.pivots is not None:
-        permuted = k_star.op("Gather", basis.factor.pivots.astype(np.int64), axis=1)
+        permuted = k_star.columns(basis.factor.pivots)
     identity = np.eye(basis.factor.rank)
     inverse = linalg.solve_triangular(basis.factor.lower, identity, lower=True)
     solved = permuted @ inverse.T
@@ -246,19 +246,18 @@ def _transformed(x: _Value, transform: Any) -> _Value:
     x, warp, places = _transformed(x, transform.scaler), transform.warp, transform.places
     if isinstance(warp, OneUnit):
         return x * warp.factors
-    part = x.op("Gather", places.astype(np.int64), axis=1)
-    part = part.op("Max", transform.ends[0]).op("Min", transform.ends[1])
+    part = x.columns(places).at_least(transform.ends[0]).op("Min", transform.ends[1])
     moved = _rank_normal(part, warp) if isinstance(warp, RankNormal) else _powers(part, warp)
     order = np.arange(len(transform.scaler.mean_))
     order[places] = len(order) + np.arange(len(places))
-    return x.op("Concat", moved, axis=1).op("Gather", order, axis=1)
+    return x.op("Concat", moved, axis=1).columns(order)
 
 
 def _rank_normal(x: _Value, warp: RankNormal) -> _Value:
     """Return the scores, sums of the steps between knots."""
     parts = []
     for k, (values, scores) in enumerate(zip(warp.values, warp.scores, strict=True)):
-        ways = (x.op("Gather", np.array([k]), axis=1) - values[:-1]) / np.diff(values)
+        ways = (x.columns([k]) - values[:-1]) / np.diff(values)
         parts.append(ways.at_least(0.0).op("Min", 1.0) @ np.diff(scores)[:, None] + scores[0])
     return parts[0].op("Concat", *parts[1:], axis=1)
 
@@ -295,14 +294,14 @@ def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
         others = below.op("ReduceProd", axes=[0], keepdims=1) / below
         parts.append((x * x * -0.5).op("Exp") * others)
     total = reduce(_Value.__add__, parts)
-    p = (total / total.sum(0)).op("ReduceMean", axes=[2], keepdims=1)
+    p = (total / total.sum(0)).mean(2)
     # Rare classes, against that of the largest mean.
     means = k_star @ draws.mean[..., None]
     first = means.op("ArgMax", axis=0, keepdims=1)
     classes = np.arange(len(draws.center))[:, None, None]
     one_hot = first.op("Equal", classes).op("Cast", to=k_star.graph.double)
     gap, lead = means - (one_hot * means).sum(0), values - (one_hot * values).sum(0)
-    second, square = (lead * lead).op("ReduceMean", axes=[2], keepdims=1), gap * gap
+    second, square = (lead * lead).mean(2), gap * gap
     spread = (second - square).at_least(0.0) + variance * 2.0
     spread = spread.at_least(square * 1e-16).at_least(_TINY)
     pair = (gap / spread.op("Sqrt")).normal()
@@ -457,9 +456,13 @@ class _Value:
         """Return the sums along an axis, which stays with length 1."""
         return self.op("ReduceSum", np.array([axis]), keepdims=1)
 
-    def mean(self) -> _Value:
-        """Return the means of rows, shape (n, 1)."""
-        return self.op("ReduceMean", axes=[1], keepdims=1)
+    def mean(self, axis: int = 1) -> _Value:
+        """Return the means along an axis, which stays with length 1."""
+        return self.op("ReduceMean", axes=[axis], keepdims=1)
+
+    def columns(self, places: Sequence[int] | Indices) -> _Value:
+        """Return columns in the order of their places."""
+        return self.op("Gather", np.array(places, dtype=np.int64), axis=1)
 
     def normal(self) -> _Value:
         """Return the normal distribution function."""
@@ -488,18 +491,18 @@ class _Graph:
 
     def decide(self, values: _Value, sign: _Value, classes: Array) -> None:
         """Add the outputs "label" and "decision"; `sign` (n, 1) decides between two classes."""
-        two = len(classes) == 2
+        two, kind = len(classes) == 2, classes.dtype.kind
         unknown: Any = False
         if two:
             index = sign.op("Greater", 0.0).op("Cast", to=self.onnx.TensorProto.INT64)
             index = index.op("Squeeze", np.array([1]))
         else:
             index = values.op("ArgMax", axis=1, keepdims=0)
-        if classes.dtype.kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
+        if kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
             classes, unknown = classes.astype(np.int64), np.iinfo(np.int64).min
-        elif classes.dtype.kind == "f":
+        elif kind == "f":
             classes, unknown = classes.astype(np.float64), math.nan
-        elif classes.dtype.kind != "b":
+        elif kind != "b":
             if not all(isinstance(label, str) for label in classes.tolist()):
                 raise TypeError(
                     f"classes_ must be numbers or strings to be exported; got {classes.tolist()!r}"
@@ -507,8 +510,7 @@ class _Graph:
             classes, unknown = classes.astype(object), ""
         is_nan = values.op("ReduceMean", axes=[1], keepdims=0).op("IsNaN")
         index = is_nan.op("Where", np.array(len(classes)), index)
-        classes = np.append(classes, np.array([unknown], dtype=classes.dtype))
-        self.value(classes).op("Gather", index, axis=0, output="label")
+        self.value(np.append(classes, unknown)).op("Gather", index, axis=0, output="label")
         self.label_type = self.constants[-1].data_type
         if two:
             values.op("Squeeze", np.array([1]), output="decision")
