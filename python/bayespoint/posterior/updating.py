@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -85,10 +85,10 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     border, corner = lower[m:, :m], lower[m:, m:]
     rng = np.random.default_rng([run.seed, m])
     # Functions: directions with lengths, (n_draws, n_functions, coefficients), and coordinates z.
-    length = draws.lengths.draw(rng, (shape[0] * shape[1], 1, 1))
-    whole = length * run.draws.reshape(len(length), -1, shape[-1])
+    length = draws.lengths.draw(rng, (len(draws), 1, 1))
+    whole = length * run.draws.reshape(len(draws), -1, shape[-1])
     values = length[:, 0, 0] * draws.values(old.kernel_values(new))
-    agreeing = _agreeing(law, whole, values.reshape(-1, k, len(length)), corner, index, rng)
+    agreeing = _agreeing(law, whole, values, corner, index, rng)
     if agreeing is None:
         return None
     chosen, z, change, change_of_z = agreeing
@@ -102,9 +102,9 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
 
     def extended(functions: Floats, z: Floats) -> Floats:
         """Return the dual coefficients of functions with the coordinates z."""
-        found, added = widened(functions), z @ np.linalg.inv(corner)
+        added = z @ np.linalg.inv(corner)
+        found = widened(functions, added)
         found[..., :m] -= added @ back
-        found[..., m : m + k] = added
         return found
 
     after = extended(whole[chosen], z)
@@ -119,7 +119,7 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
         return found.reshape(dual_coef.shape)
 
     scale = draws.lengths.mean * run.center_norm
-    parts = extended(change, change_of_z).reshape(len(length), -1)
+    parts = extended(change, change_of_z).reshape(len(draws), -1)
     mean = scale * widened(run.center).ravel() + parts.mean(axis=0)
     size = math.sqrt(float(mean @ coordinates(mean)))
     deviations = (parts - parts.mean(axis=0)) / len(parts)
@@ -127,8 +127,8 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     lengths = Lengths(round(draws.lengths.mean_square) + k * law.basis.shape[1])
     wide = *shape[2:-1], after.shape[-1]
     center, ratio = (mean / size).reshape(wide), length[chosen, 0] / new_length[:, 0]
-    functionals = run.functionals.reshape(len(length), -1)[chosen] * ratio
-    place, row = run.watched % shape[-1], run.watched // shape[-1]
+    functionals = run.functionals.reshape(len(draws), -1)[chosen] * ratio
+    row, place = np.divmod(run.watched, shape[-1])
     run = replace(
         run,
         center=center,
@@ -149,15 +149,6 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     return replace(model, basis=basis, draws=draws, label=label, left_out=None)
 
 
-class _Agreement(NamedTuple):
-    """Which functions agree with new labels, and what the labels change."""
-
-    chosen: Indices  # (n,) the functions that are kept, some more than once
-    z: Floats  # (n, n_functions, k) coordinates that the labels give them
-    change: Floats  # parts whose mean is the change of the mean of the functions
-    change_of_z: Floats  # those of z
-
-
 def _agreeing(
     law: Labels,
     functions: Floats,
@@ -165,12 +156,14 @@ def _agreeing(
     corner: Floats,
     index: Indices,
     rng: np.random.Generator,
-) -> _Agreement | None:
-    """Return which functions agree with the labels of new examples.
+) -> tuple[Indices, Floats, Floats, Floats] | None:
+    """Return which functions agree with the labels of new examples, and what the labels change.
 
     `values` are those of the functions at k new examples, (n_values, k, n), without what z, (n,
-    n_functions, k), adds: its products with the (k, k) `corner`. None if too many values had to be
-    drawn until one agreed with a label.
+    n_functions, k), adds: its products with the (k, k) `corner`. Returns the (n,) functions that
+    are kept, some more than once, the z that the labels give them, and parts whose means are the
+    changes of the means of functions and of z. None if too many values had to be drawn until one
+    agreed with a label.
     """
     _, k, n = values.shape
     chosen, z = np.arange(n), np.zeros((n, functions.shape[1], k))
@@ -197,7 +190,7 @@ def _agreeing(
         if (drawn := _given_label(law, mean, deviation, label, rng)) is None:
             return None
         z[:, :, j] = drawn
-    return _Agreement(chosen, z, change, change_of_z)
+    return chosen, z, change, change_of_z
 
 
 def _log_label(law: Labels, mean: Floats, deviation: float, label: int) -> Floats:
