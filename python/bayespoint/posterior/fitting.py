@@ -52,7 +52,7 @@ class Fit:
     plan: Plan
 
 
-def fit_model(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) -> Model:
+def fit_model(hyper: Hyperparameters, budget: Budget, report: Report, fit: Fit) -> Model:
     """Return the model of the examples with these hyperparameters.
 
     Its draws are those of a billiard over all examples, or of one with soft walls over landmarks.

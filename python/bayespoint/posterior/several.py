@@ -42,13 +42,8 @@ def fit_models(
     if len(hypers) > 1 and not landmarks and _elsewhere():
         return _fit_elsewhere(hypers, fit, budget)
 
-    return each(
-        lambda hyper, budget, report: fit_model(hyper, fit, budget, report),
-        hypers,
-        budget,
-        report,
-        0 if landmarks else len(fit.examples),  # blocks are in threads already
-    )
+    m = 0 if landmarks else len(fit.examples)  # blocks are in threads already
+    return each(partial(fit_model, fit=fit), hypers, budget, report, m)
 
 
 def each(
@@ -173,4 +168,4 @@ def _fit_packed(
     if seconds is not None:
         budget = replace(budget, deadline=time.monotonic() + seconds)
     with kept_warnings() as messages:
-        return fit_model(hyper, fit_of(unpack(packed)), budget, Report()), messages
+        return fit_model(hyper, budget, Report(), fit_of(unpack(packed))), messages

@@ -64,7 +64,7 @@ def updated(
         precision=np.append(known.precision, np.ones(len(index))),
     )
     fit = Fit(examples, model.labels, model.classes, plan)
-    again = fit_model(model.hyper, fit, budget, report)
+    again = fit_model(model.hyper, budget, report, fit)
     return replace(again, calibration=model.calibration)
 
 

@@ -88,8 +88,8 @@ FITS = {
 def test_every_kind_of_fit_makes_each_model_by_one_function(kind, monkeypatch):
     made = []
 
-    def counted(*args):
-        made.append(several_fit(*args))
+    def counted(*args, **fit):
+        made.append(several_fit(*args, **fit))
         return made[-1]
 
     several_fit = several.fit_model

@@ -121,10 +121,10 @@ def test_an_exception_in_one_of_several_models_ends_all_soon(monkeypatch, number
     model = long_fit()
     before, whole = vars(model).copy(), several.fit_model
 
-    def fit_model(hyper, fit, budget, report):
+    def fit_model(hyper, budget, report, fit):
         if budget.number == number:
             raise raised("of one model")
-        return whole(hyper, fit, budget, report)
+        return whole(hyper, budget, report, fit)
 
     monkeypatch.setattr(several, "fit_model", fit_model)
     # Were the exception to wait for the other models, they would end here, too late.
@@ -140,11 +140,11 @@ def test_ctrl_c_ends_models_side_by_side(monkeypatch):
     model, begun, whole = long_fit(), [], several.fit_model
     before = vars(model).copy()
 
-    def fit_model(*args):
+    def fit_model(*args, **fit):
         begun.append(time.monotonic())
         if len(begun) == 2:
             threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-        return whole(*args)
+        return whole(*args, **fit)
 
     monkeypatch.setattr(several, "fit_model", fit_model)
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
