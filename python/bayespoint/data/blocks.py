@@ -191,7 +191,7 @@ def read_blocks(
     )
     names = None if summary.names is None else np.array(summary.names, dtype=object)
     seen = {"n_features_in_": len(summary.mean), "feature_names_in_": names}
-    return Table(classes, examples, scaler, totals, columns=known, seen=seen)
+    return Table(classes, examples, scaler, totals, seen, columns=known)
 
 
 def read_choices(

@@ -95,10 +95,10 @@ class Table:
     examples: Examples
     transform: StandardScaler | None  # what the inputs went through before the kernel
     totals: Floats  # (n_classes,) sums of the weights of the observations
+    seen: Mapping[str, Any]
+    """Attributes that the estimator gets from the reading, None where there are none."""
     rows: Indices | None = None  # (n,) row of `X` of each observation; None for blocks
     columns: Columns | None = None  # what the columns of `X` became; None without a dense table
-    seen: Mapping[str, Any] = field(default_factory=dict)
-    """Attributes that the estimator gets from the reading, None where there are none."""
 
 
 def subset(label: Indices, size: int, seed: int) -> Indices:

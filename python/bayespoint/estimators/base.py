@@ -22,8 +22,7 @@ from bayespoint.data.plan import Budget
 from bayespoint.engine.interior import advising
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.estimators.inputs import has_columns
-from bayespoint.posterior import Mixture, several
-from bayespoint.posterior import evidence as log_evidence
+from bayespoint.posterior import Mixture, evidence, several
 from bayespoint.posterior.fitting import Fit
 from bayespoint.results import Evidence
 from bayespoint.tuning import scale
@@ -44,11 +43,7 @@ _OF_SVC = {
 def of_posterior(path: str, doc: str) -> Any:
     """Return a property that reads a part of the posterior of a fitted estimator."""
     part = attrgetter(path)
-
-    def read(self: Estimator) -> Any:
-        return part(self._mixture)
-
-    return property(read, doc=doc)
+    return property(lambda estimator: part(estimator._mixture), doc=doc)
 
 
 @dataclass(eq=False, repr=False)
@@ -130,9 +125,13 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
         labels, plan, examples = fit.labels, fit.plan, fit.examples
         begun, transform = budget.part(0.5), table.transform
         if plan.scales and table.columns is not None:
-            columns = table.columns
             transform = scale.choose(
-                transform, columns, plan=plan, examples=examples, labels=labels, budget=begun
+                transform,
+                table.columns,
+                plan=plan,
+                examples=examples,
+                labels=labels,
+                budget=begun,
             )
             examples = examples.warped(transform)
         compared, of_pairs = labels.compared(examples)
@@ -179,7 +178,7 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
         """
         rng = validation.generator(random_state)
         settings = EvidenceSettings(tol, max_length)
-        return log_evidence.evidence(self._first, settings, n_jobs=self.n_jobs, rng=rng)
+        return evidence.evidence(self._first, settings, n_jobs=self.n_jobs, rng=rng)
 
 
 def require_kernel_object(kernel: object, params: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from bayespoint.base.validation import Array, Floats
 from bayespoint.blocks import Blocks
 from bayespoint.data import frames
 from bayespoint.data.columns import Columns
-from bayespoint.data.frames import Frame
+
 from bayespoint.kernels.products import sequence
 
 _SEEN = ("n_features_in_", "feature_names_in_")
@@ -52,11 +52,10 @@ def read(
     """
     probe, vectors = copy(estimator), _are_vectors(kernel, X)  # the copy gets the attributes
     tables &= is_table(kernel, X)
-    frame: Frame | None = None
+    frame = frames.typed(X) if tables else None
     if not vectors:
         X, options = _objects(X), _OF_OBJECTS
     elif tables:
-        frame = frames.typed(X)
         options = _OF_TABLES if frame is None else _OF_FRAMES
     else:
         options = {"dtype": "numeric"} if is_precomputed(kernel) else _OF_VECTORS
@@ -65,8 +64,6 @@ def read(
     if frame is not None:  # which scikit-learn has not checked
         labels = column_or_1d(labels, warn=True)
         check_consistent_length(inputs, labels)
-        if not len(labels):
-            raise ValueError("X must hold at least one example; got none")
     if tables:
         inputs = (frame or frames.numbered(inputs)).recognized(categories)
     else:
@@ -90,6 +87,8 @@ def validate_data(
         validation.refuse_masked(name, array)
     if has_labels:
         validation.require_labels(y)
+    if "skip_check_array" in kwargs and not len(X):
+        raise ValueError("X must hold at least one example; got none")
     if kwargs.get("dtype") is not None:
         validation.refuse_unreal(X)
     try:
@@ -127,11 +126,8 @@ def is_table(kernel: object, X: Any) -> bool:
 def features(estimator: BaseEstimator, kernel: object, known: Columns, X: Any) -> Floats:
     """Return the features of new rows of the table of a fit."""
     frame = frames.typed(X)
-    options = _OF_TABLES if has_columns(kernel) or not known.plain else _OF_VECTORS
-    if frame is not None:
-        if not len(X):
-            raise ValueError("X must hold at least one example; got none")
-        options = _OF_FRAMES
+    tables = has_columns(kernel) or not known.plain
+    options = _OF_FRAMES if frame is not None else _OF_TABLES if tables else _OF_VECTORS
     checked = validate_data(estimator, X, reset=False, **options)
     return known.features((frame or frames.numbered(checked)).read_as(known))
 
@@ -140,11 +136,8 @@ def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> Array:
     """Return checked inputs of a fitted estimator."""
     any_type = kernels.requires_vectors(kernel) is None
     if hasattr(estimator, "n_features_in_") if any_type else _are_vectors(kernel, X):
-        accepted = _sparse_format(kernel, X)
-        inputs = validate_data(
-            estimator, X, reset=False, accept_sparse=accepted, dtype=np.float64, order="C"
-        )
-        return _canonical(inputs)
+        options = _OF_VECTORS | {"accept_sparse": _sparse_format(kernel, X)}
+        return _canonical(validate_data(estimator, X, reset=False, **options))
     if len(objects := _objects(X)) == 0:
         raise ValueError("X must hold at least one input; got none")
     return objects

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,10 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Array, Floats, Indices
+from bayespoint.base.validation import Array
 from bayespoint.base.warnings import warn
 from bayespoint.data import blocks, choices
-
 from bayespoint.data.columns import Columns, Records
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import (
@@ -69,11 +67,10 @@ def read(
             check_classification_targets(table.classes)
     else:
         asked = kernels.Linear() if given.kernel is None else given.kernel
-        features, y, seen = inputs.read(
+        arguments = inputs.read(
             estimator, asked, X, y, tables=True, categories=given.categories
         )
-        table, landmarks = _in_memory(features, y, sample_weight, given, order)
-        table = replace(table, seen=seen)
+        table, landmarks = _in_memory(arguments, sample_weight, given, order)
     if given.rule is not None and order is None and table.classes.dtype.kind not in "biuf":
         raise ValueError(
             "classes must list the labels from the lowest to the highest, unless y holds numbers "
@@ -103,10 +100,11 @@ def read(
 
 
 def _in_memory(
-    features: Any, y: Array, sample_weight: ArrayLike | None, given: Given, order: Array | None
+    arguments: inputs.Arguments, sample_weight: ArrayLike | None, given: Given, order: Array | None
 ) -> tuple[Table, bool | None]:
     """Return the examples that have a weight, and whether the fit uses landmarks."""
-    kernel, (classes, index) = given.kernel, encode(y, order, are_levels=given.rule is not None)
+    kernel, (features, y, seen) = given.kernel, arguments
+    classes, index = encode(y, order, are_levels=given.rule is not None)
     precision = weights_of(sample_weight, len(index))
     rows = np.flatnonzero(precision)
     landmarks = settings.uses_landmarks(given, len(rows))
@@ -122,7 +120,12 @@ def _in_memory(
     precomputed = inputs.is_precomputed(kernel)
     if (precision != 1).any():
         index, precision = index[rows], precision[rows]
-        _require_weights(precision, index, classes, given)
+        if given.softness == 0 and (precision != 1).any():
+            raise ValueError(
+                "sample_weight must be equal for all examples, or 0, with softness=0: weights "
+                f"divide the softness; got a weight {precision.max():.4g} times the mean"
+            )
+        require_classes(np.bincount(index, minlength=len(classes)) > 0, classes)
         features = features[np.ix_(rows, rows)] if precomputed else features[rows]
     scales, columns = given.standardize, None
     if isinstance(features, Records):
@@ -139,7 +142,7 @@ def _in_memory(
     )
     _warn_of_copies(examples)
     totals = np.asarray(np.bincount(index, weights=precision), dtype=np.float64)
-    return Table(classes, examples, transform, totals, rows, columns), landmarks
+    return Table(classes, examples, transform, totals, seen, rows, columns), landmarks
 
 
 def read_choices(
@@ -193,7 +196,7 @@ def read_choices(
     labels = labels.with_noise(given.label_noise)
     seen |= {"scaler_": transform}
     examples, classes = as_examples(items), np.array([False, True])
-    table = Table(classes, examples, None, np.ones(2), columns=columns, seen=seen)
+    table = Table(classes, examples, None, np.ones(2), seen, columns=columns)
     plan = given.plan(kernel, n_models, landmarks=landmarks)
     return table, Fit(examples, labels, classes, plan)
 
@@ -208,15 +211,6 @@ def _require_blocks(given: Given, name: str) -> None:
     if kernels.requires_vectors(given.kernel) is False:
         raise ValueError(f"kernel must take vectors for {name} in blocks; got {given.kernel!r}")
 
-
-def _require_weights(precision: Floats, index: Indices, classes: Array, given: Given) -> None:
-    """Raise ValueError for weights that leave a class empty, or that need a softness."""
-    if given.softness == 0 and (precision != 1).any():
-        raise ValueError(
-            "sample_weight must be equal for all examples, or 0, with softness=0: weights divide "
-            f"the softness; got a weight {precision.max():.4g} times the mean"
-        )
-    require_classes(np.bincount(index, minlength=len(classes)) > 0, classes)
 
 
 def _warn_of_copies(examples: Examples) -> None:
@@ -237,7 +231,7 @@ def _warn_of_copies(examples: Examples) -> None:
     if n < _LEAST_DIFFERENT or is_equal.sum() < _SHARE_OF_COPIES * len(order):
         return
     label = examples.label[order]
-    same_label = not (label[1:] != label[:-1])[is_equal].any()
+    same_label = not np.diff(label)[is_equal].any()
     most = max(len(np.unique(column)) for column in inputs.T)
     if same_label and most > n / 2:
         warn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from bayespoint.estimators.base import Estimator
 from bayespoint.estimators.inputs import is_precomputed
 
 MAX_EXAMPLES = 6000  # of a fit without landmarks by default: time grows as their third power
+_size = partial(integer, low=1)
 
 
 def check(
@@ -43,9 +45,7 @@ def check(
             'softness must be positive with calibration="leave-one-out": with 0 an example '
             "may be determined by the others; got 0"
         )
-    max_iter, max_time, verbose = estimator.max_iter, estimator.max_time, estimator.verbose
-    if isinstance(verbose, np.bool_):
-        verbose = int(verbose)
+    max_iter, max_time = estimator.max_iter, estimator.max_time
     validation.threads(estimator.n_jobs)
     given = Given(
         kernel=estimator.kernel,
@@ -62,7 +62,7 @@ def check(
         label_noise=(0.0, 0.0) if rates else validation.label_noise(label_noise),
         rates=rates,
         calibrates=None if calibration == "auto" else calibration != "none",
-        verbose=integer("verbose", verbose, low=0),
+        verbose=integer("verbose", estimator.verbose, low=0),
     )
     budget = Budget(
         validation.seed(random_state),
@@ -71,10 +71,6 @@ def check(
         deadline=None if max_time is None else began + validation.positive("max_time", max_time),
     )
     return given, budget
-
-
-def _size(name: str, value: object) -> int:
-    return integer(name, value, low=1)
 
 
 def _unless_auto(name: str, value: Any, check: Callable[[str, object], Any]) -> Any:
@@ -115,8 +111,6 @@ def require_landmarks(given: Given, what: str) -> None:
 
 def class_weight(parameter: Any, classes: Array, totals: Floats) -> Floats:
     """Return the checked weights of the classes, whose observations have sums of weights."""
-    if parameter is None:
-        return np.ones(len(classes))
     if isinstance(parameter, str):
         if parameter == "balanced":
             return totals.sum() / (len(totals) * totals)

@@ -218,17 +218,8 @@ class TuningDisplay(Display):
         ax.legend(frameon=False)
 
     def _mark_best(self, ax: Any, x: float, y: float) -> None:
-        ax.plot(
-            x,
-            y,
-            linestyle="none",
-            label="best",
-            zorder=5,
-            color=COLORS[1],
-            marker="*",
-            markersize=15,
-            markeredgecolor="black",
-        )
+        look = {"color": COLORS[1], "markersize": 15, "markeredgecolor": "black"}
+        ax.plot(x, y, "*", label="best", zorder=5, **look)
 
 
 def _tied(search: Search) -> bool:
