@@ -38,6 +38,7 @@ PASSED_ON = (
     "values",
     "votes",
     "without_each",
+    "without_each_row",
 )
 """Methods that the package calls, but not its users, and one that is scikit-learn's."""
 

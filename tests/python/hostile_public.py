@@ -51,6 +51,7 @@ OF_THE_PACKAGE = {
             "values",
             "votes",
             "without_each",
+            "without_each_row",
         )
     ),
 }

@@ -16,17 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import optimize
 
-from bayespoint.base import validation
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
-from bayespoint.engine.problem import Problem
 from bayespoint.labels import Labels, LeftOutValues
-from bayespoint.landmarks.basis import Basis
-from bayespoint.results.draws import Draws
-
-_COLUMNS, _VALUES = 128, 2**19
-"""Largest numbers of columns of the kernel matrix in one product, and of values of draws there."""
 
 _SPREAD, _FREEDOM = 0.5, 3.0
 """Scale and degrees of freedom of the t distribution of the factor's logarithm by the prior: a
@@ -48,30 +41,6 @@ class LeftOut(Stored):
     z: Floats  # (n, n_rows) decision values of true classes, without calibration
     label: Indices  # (n,) indices of the classes
     error: Floats | None = None  # (n,) standard errors of the log odds of classes; None: unknown
-
-    @classmethod
-    def of_matrix(
-        cls, basis: Basis, draws: Draws, labels: Labels, label: Indices, problem: Problem
-    ) -> LeftOut | None:
-        """Return those of all examples; None if some may be determined by the others."""
-        singular = basis.softness.min() == 0 or basis.factor.pivots is not None
-        if singular or labels.n_inputs > 1:
-            return None
-        inverse, gram, m = problem.inverse, problem.gram, len(basis)
-        diagonal = basis.factor.inverse_diagonal() if inverse is None else inverse[1]
-        dual = draws.coefficients.reshape(len(draws), -1, m)
-        rows = dual.reshape(-1, m)
-        shifts = draws.thresholds()[..., None] if draws.n_shared else 0.0
-        # Whose matrix has the offset already.
-        offset = basis.offset if problem.walls is None else 0.0
-        constants = offset * dual.sum(axis=2, keepdims=True) - shifts
-        alone = []
-        for part in validation.blocks(m, max(1, min(_COLUMNS, _VALUES // len(rows)))):
-            own = dual[..., part]
-            heights = (rows @ gram[:m, part]).reshape(own.shape) + basis.softness[part] * own
-            values = heights + constants  # a row for each threshold
-            alone.append(labels.left_out(values, own, diagonal[part], label[part], draws.lengths))
-        return cls.of_parts(labels, alone, label)
 
     @classmethod
     def of_parts(cls, labels: Labels, parts: Sequence[LeftOutValues], label: Indices) -> LeftOut:

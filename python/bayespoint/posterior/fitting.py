@@ -24,7 +24,6 @@ from bayespoint.labels import Labels
 from bayespoint.landmarks import normal, sampling, selection
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
-from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.model import Model
 from bayespoint.results import BilliardResult
 from bayespoint.results.draws import Draws
@@ -91,7 +90,7 @@ def _inverse(factor: Factor, report: Report) -> Inverse | None:
 
 def _calibrated(model: Model, plan: Plan, problem: Problem) -> Model:
     """Return the model with its leave-one-out predictions and its calibration."""
-    found = LeftOut.of_matrix(model.basis, model.draws, model.labels, model.label, problem)
+    found = model.without_each_row(problem)
     if found is None or not plan.calibrates_with(model.hyper.search is not None):
         return replace(model, left_out=found, calibration=1.0)
     return replace(model, left_out=found, calibration=found.checked_factor(plan.n_models))

@@ -32,6 +32,9 @@ from bayespoint.results.hyperparameters import Hyperparameters
 _HARD = 1e-300  # variance in place of a softness of zero
 _CERTAIN = 40.0  # decision value of what is certain
 
+_COLUMNS, _VALUES = 128, 2**19
+"""Largest numbers of columns of the kernel matrix in one product, and of values of draws there."""
+
 
 @dataclass(frozen=True, eq=False)
 class Model(Stored):
@@ -263,13 +266,34 @@ class Model(Stored):
             parts.append(labels.left_out(of_draws, dual, precision, examples.label[rows], lengths))
         return LeftOut.of_parts(labels, parts, examples.label)
 
+    def without_each_row(self, problem: Problem) -> LeftOut | None:
+        """Return those of all examples of a matrix; None if some may be determined by the others."""
+        basis, draws, labels = self.basis, self.draws, self.labels
+        singular = basis.softness.min() == 0 or basis.factor.pivots is not None
+        if singular or labels.n_inputs > 1:
+            return None
+        inverse, gram, m = problem.inverse, problem.gram, len(basis)
+        diagonal = basis.factor.inverse_diagonal() if inverse is None else inverse[1]
+        dual = draws.coefficients.reshape(len(draws), -1, m)
+        rows = dual.reshape(-1, m)
+        shifts = draws.thresholds()[..., None] if draws.n_shared else 0.0
+        # Whose matrix has the offset already.
+        offset = basis.offset if problem.walls is None else 0.0
+        constants = offset * dual.sum(axis=2, keepdims=True) - shifts
+        alone = []
+        for part in validation.blocks(m, max(1, min(_COLUMNS, _VALUES // len(rows)))):
+            own, label = dual[..., part], self.label[part]
+            heights = (rows @ gram[:m, part]).reshape(own.shape) + basis.softness[part] * own
+            values = heights + constants  # a row for each threshold
+            alone.append(labels.left_out(values, own, diagonal[part], label, draws.lengths))
+        return LeftOut.of_parts(labels, alone, self.label)
+
     @property
     def kept(self) -> LeftOut | None:
         """Leave-one-out predictions: those of the fit, or of the draws after an update."""
         if not self.basis.added:
             return self.left_out
-        problem = self.problem_again(self.basis.points)
-        return LeftOut.of_matrix(self.basis, self.draws, self.labels, self.label, problem)
+        return self.without_each_row(self.problem_again(self.basis.points))
 
     @property
     def billiard(self) -> BilliardResult:
