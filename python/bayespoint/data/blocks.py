@@ -491,11 +491,11 @@ class _Coding(NamedTuple):
         return Examples(features, index, np.maximum(weight / self.mean, NO_WEIGHT))
 
 
-def _predicted(predict: Callable[[Any], Any], width: int, dtype: Any, block: Any) -> Any:
+def _predicted(
+    predict: Callable[[Any], Any], shape: tuple[int, ...], dtype: Any, block: Any
+) -> Any:
     """Return the predictions for a block, which may be empty."""
-    if np.shape(block)[0]:
-        return predict(block)
-    return np.empty((0, width) if width else 0, dtype=dtype)
+    return predict(block) if np.shape(block)[0] else np.empty((0, *shape), dtype=dtype)
 
 
 def map_blocks(
@@ -506,26 +506,22 @@ def map_blocks(
     They have the shape (n,) for a `width` of 0, otherwise (n, width). For collections of Dask they
     are an array of Dask, computed where the blocks lie; `names` are those of the features.
     """
-    predict = partial(_predicted, predict, width, dtype)
+    shape = (width,) if width else ()
+    predict = partial(_predicted, predict, shape, dtype)
     if isinstance(X, Blocks):
         return np.concatenate([predict(_read(block)) for block in X.blocks])
     import dask.array
 
     module: Any = dask
-    arrays = module.array
-    meta = np.empty((0, 0) if width else 0, dtype=dtype)
-    if hasattr(X, "to_delayed") and hasattr(X, "columns"):
-        columns = [str(name) for name in X.columns]
+    arrays, work = module.array, module.delayed(predict, pure=False)
+    if hasattr(X, "columns"):
+        columns, sizes = [str(name) for name in X.columns], [math.nan] * X.npartitions
         if names is not None and columns != list(names):
             raise ValueError(
                 f"X must have the features {list(names)}, in this order; got {columns}"
             )
-        work = module.delayed(predict, pure=False)
-        shape = (math.nan, width) if width else (math.nan,)
-        parts = [arrays.from_delayed(work(part), shape, meta=meta) for part in X.to_delayed()]
-        return arrays.concatenate(parts)
-    array = X.rechunk({1: -1})
-    chunks, dropped = ((array.chunks[0], (width,)), None) if width else (None, 1)
-    return arrays.map_blocks(
-        predict, array, dtype=dtype, meta=meta, chunks=chunks, drop_axis=dropped
-    )
+    else:
+        sizes = X.chunks[0]
+    meta, parts = np.empty((0, *shape), dtype=dtype), zip(_delayed("X", X), sizes, strict=True)
+    predicted = [arrays.from_delayed(work(part), (n, *shape), meta=meta) for part, n in parts]
+    return arrays.concatenate(predicted)

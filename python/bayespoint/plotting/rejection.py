@@ -112,12 +112,12 @@ class RejectionDisplay(Display):
             The display itself.
         """
         ax = self._begin(ax, (5.0, 3.6))
-        style = {"linewidth": 1.8, "drawstyle": "steps-post", "label": self.name}
-        style["color"] = COLORS[len(ax.lines) % len(COLORS)]
+        color = COLORS[len(ax.lines) % len(COLORS)]
+        style = {"linewidth": 1.8, "drawstyle": "steps-post", "label": self.name, "color": color}
         [self.line_] = ax.plot(100 * self.coverage, 100 * self.error, **(style | kwargs))
         ax.set(xlabel="points accepted (%)", ylabel="errors among them (%)", xlim=(0, 100.5))
         top = max(np.max(line.get_ydata(), initial=0.0) for line in ax.lines)
         ax.set_ylim(0, 1.05 * top or 1)
-        if self.line_.get_label() and not self.line_.get_label().startswith("_"):
+        if ax.get_legend_handles_labels()[0]:
             ax.legend(frameon=False, loc="upper left")
         return self

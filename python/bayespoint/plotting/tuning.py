@@ -85,7 +85,7 @@ class TuningDisplay(Display):
         TuningDisplay
             The drawing. ValueError is raised as by `from_result`, or for a grid on kernel values.
         """
-        model = posterior_of(estimator).models[0]
+        model = posterior_of(estimator).first
         search = model.hyper.search
         if search is None:
             raise ValueError("estimator must have searched; got one with all settings given")
@@ -218,8 +218,16 @@ class TuningDisplay(Display):
         ax.legend(frameon=False)
 
     def _mark_best(self, ax: Any, x: float, y: float) -> None:
-        look = {"color": COLORS[1], "markersize": 15, "markeredgecolor": "black"}
-        ax.plot(x, y, "*", label="best", zorder=5, **look)
+        ax.plot(
+            x,
+            y,
+            "*",
+            label="best",
+            zorder=5,
+            color=COLORS[1],
+            markersize=15,
+            markeredgecolor="black",
+        )
 
 
 def _tied(search: Search) -> bool:
