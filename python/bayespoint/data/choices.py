@@ -101,9 +101,8 @@ def _of_relevance(relevance: Array, n_items: int, groups: Any, n_features: int) 
     order = np.lexsort((relevance, group))
     group, relevance = group[order], relevance[order]
     starts = np.searchsorted(group, group)  # places where the groups begin
-    begins = np.append(True, (np.diff(group) > 0) | (np.diff(relevance) > 0))  # a level
-    levels = np.maximum.accumulate(np.where(begins, np.arange(n_items), 0))
-    lower = levels - starts  # how many of its group an item is more relevant than
+    level = np.cumsum(np.append(False, np.diff([group, relevance]).any(axis=0)))
+    lower = np.searchsorted(level, level) - starts  # how many of its group an item is above
     total = int(lower.sum())
     if not total:
         raise ValueError("y must differ within a group; got equal relevance in each")

@@ -217,8 +217,8 @@ class Column(Stored):
             )
         if self.is_category:  # 1 would silently be another level than "1"
             types = set(map(_type_of, self.levels))
-            for entry in values.entries.tolist():
-                if entry is not None and _type_of(entry) not in types:
+            for entry in values.present:
+                if _type_of(entry) not in types:
                     wanted = " or ".join(sorted(types))
                     if all(isinstance(level, (bool, np.bool_)) for level in self.levels):
                         wanted = "booleans"

@@ -145,8 +145,7 @@ def _values(name: str, column: Any, is_category: bool | None, zone: str = "") ->
     values = replace(values, is_text=values.is_text and is_category is None)
     kind, entries = values.kind, values.entries
     if is_category and kind == "number":
-        levels = entries.astype(object)
-        levels[np.isnan(entries)] = None
+        levels: Any = np.where(values.missing, None, entries)
         for k in np.flatnonzero(np.abs(entries) >= _EXACT):
             levels[k] = np.asarray(column, dtype=object)[k]
         return Values(name, "category", levels)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Noise
 
 _DRAWS = 100  # of each chain, and of all chains of each of several models
 
@@ -21,7 +20,7 @@ class _Settings:
 
     offset: float  # constant that is added to all kernel values
     softness: float | None  # None if it is searched
-    label_noise: Noise
+    label_noise: validation.Noise
     rates: int  # number of rates of label noise that are searched: 0, 1 for both classes, or 2
     calibrates: bool | None  # None: if anything is searched
     n_components: int | None  # number of landmarks; None for the default

@@ -20,8 +20,7 @@ from bayespoint.base.validation import Array, Flags, Floats, Indices, RandomStat
 from bayespoint.data.blocks import in_blocks, map_blocks
 from bayespoint.data.plan import Budget, Given, Plan
 from bayespoint.engine.interior import advising
-from bayespoint.estimators import inputs as estimators_inputs
-from bayespoint.estimators import reading, settings
+from bayespoint.estimators import inputs, reading, settings
 from bayespoint.estimators.base import ADVICE, Estimator, of_posterior
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.kernels.products import count
@@ -173,7 +172,7 @@ class BayesPointClassifier(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        estimators_inputs.mark(tags.input_tags, self.kernel)
+        inputs.mark(tags.input_tags, self.kernel)
         tags.input_tags.sparse |= self.kernel is None
         return tags
 
@@ -313,12 +312,12 @@ class BayesPointClassifier(
     def _checked(self, X: ArrayLike) -> Array:
         columns = getattr(self, "columns_", None)
         if columns is not None and not (columns.plain and sparse.issparse(X)):
-            return estimators_inputs.features(self, self.kernel_, columns, X)
-        inputs = estimators_inputs.new(self, self.kernel_, X)
+            return inputs.features(self, self.kernel_, columns, X)
+        new = inputs.new(self, self.kernel_, X)
         if not isinstance(self.kernel_, str):
-            return inputs
+            return new
         rows = self.sample_indices_
-        return inputs if np.array_equal(rows, np.arange(inputs.shape[1])) else inputs[:, rows]
+        return new if np.array_equal(rows, np.arange(new.shape[1])) else new[:, rows]
 
     def _answer(
         self,
@@ -393,8 +392,7 @@ class BayesPointClassifier(
             If squares of the latent function overflow or underflow, above 1e140 or below 1e-140.
         """
         n = self._first.draws.n_rows
-        width = 0 if n == 1 else n
-        return self._answer(Mixture.decision_function, X, diag, width=width)
+        return self._answer(Mixture.decision_function, X, diag, width=n if n > 1 else 0)
 
     def predict_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -738,8 +736,7 @@ class BayesPointClassifier(
         class_weight = settings.class_weight(
             self.class_weight, posterior.classes, posterior.first.totals
         )
-        inputs = inputs_of_fit(self, gram)
-        fit = partial(fitting.refined, inputs=inputs, plan=plan)
+        fit = partial(fitting.refined, inputs=inputs_of_fit(self, gram), plan=plan)
         try:
             refined = several.each(fit, models, budget, report, len(basis))
         except ValueError as error:
@@ -829,6 +826,6 @@ def _answer(model: BayesPointClassifier, ask: Callable[..., Any], block: Any) ->
 def inputs_of_fit(model: BayesPointClassifier, gram: ArrayLike | None) -> Any:
     """Return the inputs of the fit, or with kernel="precomputed" `gram`, checked."""
     if not isinstance(model.kernel_, str):
-        return estimators_inputs.again(model.kernel_, model.X_fit_, 0, gram)
+        return inputs.again(model.kernel_, model.X_fit_, 0, gram)
     rows = np.ix_(model.sample_indices_, model.sample_indices_)
-    return estimators_inputs.again(model.kernel_, None, model.n_features_in_, gram)[rows]
+    return inputs.again(model.kernel_, None, model.n_features_in_, gram)[rows]

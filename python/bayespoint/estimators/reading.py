@@ -13,7 +13,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Array
 from bayespoint.base.warnings import warn
 from bayespoint.data import blocks, choices
 from bayespoint.data.columns import Columns, Records
@@ -29,7 +28,6 @@ from bayespoint.data.inputs import (
 from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators import inputs, settings
 from bayespoint.estimators.base import Estimator
-from bayespoint.kernels import Differences
 from bayespoint.kernels.products import count
 from bayespoint.labels import Labels
 from bayespoint.posterior.fitting import Fit
@@ -100,7 +98,10 @@ def read(
 
 
 def _in_memory(
-    arguments: inputs.Arguments, sample_weight: ArrayLike | None, given: Given, order: Array | None
+    arguments: inputs.Arguments,
+    sample_weight: ArrayLike | None,
+    given: Given,
+    order: validation.Array | None,
 ) -> tuple[Table, bool | None]:
     """Return the examples that have a weight, and whether the fit uses landmarks."""
     kernel, (features, y, seen) = given.kernel, arguments
@@ -189,7 +190,7 @@ def read_choices(
         given, items, m, columns=columns, n_problems=1, landmarks=landmarks
     )
     several = isinstance(kernel, tuple)
-    kernel = tuple(map(Differences, kernel)) if several else Differences(kernel)
+    kernel = tuple(map(kernels.Differences, kernel)) if several else kernels.Differences(kernel)
     if not landmarks:
         require_memory(m, 2, given, n_models)
     labels = Labels.two_classes() if largest == 2 else Labels.choices(largest)

@@ -20,11 +20,9 @@ from bayespoint.engine import InfeasibleError
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels.products import count, joined
 from bayespoint.labels.evidence import evidence as billiard_evidence
-from bayespoint.posterior.mixture import Mixture
-from bayespoint.posterior.model import Model
-from bayespoint.results import Estimate, Evidence
+from bayespoint.posterior import Mixture, Model
+from bayespoint.results import Estimate, Evidence, LandmarkResult
 from bayespoint.results.diagnostics import ess_bulk
-from bayespoint.results.landmarks import LandmarkResult
 
 
 def evidence(
@@ -63,8 +61,7 @@ def log_labeling_probability(
             "for the labels of single points; got one with class_weight="
             f"{posterior.class_weight.tolist()}: fit with class_weight=None"
         )
-    n = count(X)
-    index = validation.known_labels(posterior.classes, y, n)
+    index = validation.known_labels(posterior.classes, y, count(X))
     tol = validation.positive("tol", tol)
     rng = validation.generator(random_state)
     settings, found = EvidenceSettings(tol / math.sqrt(2), max_length), []

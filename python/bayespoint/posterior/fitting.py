@@ -12,7 +12,6 @@ import numpy as np
 
 from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
-from bayespoint.base.linalg import Factor, Inverse, factorize
 from bayespoint.base.validation import Array, Floats
 from bayespoint.base.warnings import PERCENT, Advance, Report, warn
 from bayespoint.data.examples import Examples
@@ -25,10 +24,9 @@ from bayespoint.landmarks import normal, sampling, selection
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
 from bayespoint.posterior.model import Model
-from bayespoint.results import BilliardResult
+from bayespoint.results import BilliardResult, LandmarkResult
 from bayespoint.results.draws import Draws
 from bayespoint.results.hyperparameters import Hyperparameters
-from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.lengths import Lengths
 
 _SINGLE_SOFTNESS = 5e-5  # least, relative to the mean of k(x, x), for draws kept in singles
@@ -80,7 +78,7 @@ def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: 
         return _calibrated(model, plan, problem)
 
 
-def _inverse(factor: Factor, report: Report) -> Inverse | None:
+def _inverse(factor: linalg.Factor, report: Report) -> linalg.Inverse | None:
     """Return the factor with the diagonal of the inverse, if the matrix is far from singular."""
     if not factor.invertible:
         return None
@@ -109,7 +107,7 @@ def _billiard(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) 
                 inputs = points if gram is None else gram
                 gram, _ = kernels.training_gram(kernel, inputs, plan.offset, softness)
         with report.part("factor of the matrix") as share_done:
-            factor = factorize(gram, plan.offset, softness, report=share_done)
+            factor = linalg.factorize(gram, plan.offset, softness, report=share_done)
         inverse = _inverse(factor, report)
         report.tell(f"kernel matrix and factor of {m} examples: {report.seconds()}")
         if labels.n_shared and not labels.variance:  # that of a latent value

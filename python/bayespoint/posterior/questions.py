@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from bayespoint.kernels.products import count, in_rows
 from bayespoint.posterior.calibration import LeftOut, warn_of
 from bayespoint.posterior.mixture import Mixture, observed
 
+_share = partial(validation.real, low=0.0, high=1.0)
 _ROUNDING = 1e-12  # difference up to which probabilities count as equal
 _PAIRS, _FEWEST = 4000, 100  # of points for importances: of all groups, of one
 _VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
@@ -85,7 +87,7 @@ def leave_one_out(
 
 def predict_set(mixture: Mixture, X: ArrayLike, alpha: float, *, diag: ArrayLike | None) -> Flags:
     """Return which labels are in the set of each point."""
-    alpha = validation.real("alpha", alpha, low=0.0, high=1.0)
+    alpha = _share("alpha", alpha)
     kept = _kept(mixture)
     left, own = kept[0], _alone(mixture, kept).own
     new = np.ones(len(mixture.classes)) if mixture.class_weight is None else mixture.class_weight
@@ -102,7 +104,7 @@ def predict_proba_interval(
     mixture: Mixture, X: ArrayLike, level: float, *, diag: ArrayLike | None
 ) -> Floats:
     """Return quantiles of the probabilities given each draw of each model."""
-    level = validation.real("level", level, low=0.0, high=1.0)
+    level = _share("level", level)
     points = in_rows(mixture.first.basis.inputs(X))
     n, sizes = count(points), [len(model.draws) for model in mixture.models]
     share = np.repeat(mixture.weights / sizes, sizes)
@@ -134,7 +136,7 @@ def reject(
     diag: ArrayLike | None,
 ) -> tuple[Array, Flags]:
     """Return the most probable labels, and where to abstain."""
-    cost = validation.real("cost", cost, low=0.0, high=1.0)
+    cost = _share("cost", cost)
     probability = mixture.predict_proba(X, method=method, diag=diag)
     # Equal probabilities have an expected loss of 1 - 1 / n_classes up to rounding.
     rejected = 1 - probability.max(axis=1) > cost + _ROUNDING

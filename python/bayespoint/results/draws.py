@@ -10,8 +10,7 @@ import numpy as np
 
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats, product
-from bayespoint.results.billiard import BilliardResult
-from bayespoint.results.landmarks import LandmarkResult
+from bayespoint.results import BilliardResult, LandmarkResult
 from bayespoint.results.lengths import Lengths
 
 
