@@ -112,7 +112,7 @@ def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
                 f"categorical_features must hold one bool for each of {len(names)} columns; got "
                 f"{len(wanted)}"
             )
-        return [bool(is_category) for is_category in wanted]
+        return list(map(bool, wanted))
     are_categories: list[bool | None] = [False] * len(names)
     for feature in wanted.tolist():
         try:

@@ -189,8 +189,10 @@ def read_choices(
     kernel, n_models = defaults.choose_models(
         given, items, m, columns=columns, n_problems=1, landmarks=landmarks
     )
-    several = isinstance(kernel, tuple)
-    kernel = tuple(map(kernels.Differences, kernel)) if several else kernels.Differences(kernel)
+    if isinstance(kernel, tuple):
+        kernel = tuple(map(kernels.Differences, kernel))
+    else:
+        kernel = kernels.Differences(kernel)
     if not landmarks:
         require_memory(m, 2, given, n_models)
     labels = Labels.two_classes() if largest == 2 else Labels.choices(largest)

@@ -90,8 +90,9 @@ def _with_rates_of_zero(problem: Problem, rates: Floats, run: Run) -> Evidence:
         return _log_evidence(problem, rates, run)
     noisy = rates > 0
     found = _log_evidence(problem, rates[noisy], run)
-    value, error, lag = np.full(len(rates), -math.inf), np.zeros(len(rates)), np.zeros(len(rates))
-    value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
+    every = np.outer([-math.inf, 0.0, 0.0], np.ones(len(rates)))
+    every[:, noisy] = found.value, found.error, found.lag
+    value, error, lag = every
     return replace(found, value=value, error=error, lag=lag)
 
 

@@ -121,7 +121,7 @@ class Labels(Stored):
         """Return the labels of more than two classes in an order."""
         above, law = np.eye(n_classes, n_classes - 1, -1), Interval()
         thresholds = np.stack([-above, np.eye(n_classes, n_classes - 1)], axis=1)
-        of_f = np.stack([above.sum(axis=1), -thresholds[:, 1].sum(axis=1)], axis=1)
+        of_f = -thresholds.sum(axis=2)
         contrasts = np.concatenate([of_f[..., None], thresholds], axis=2)
         constants = np.where(of_f == 0, np.inf, 0.0)
         return cls(law, law, n_classes, contrasts, constants, rule=rule)
@@ -133,9 +133,9 @@ class Labels(Stored):
         Where all are pairs, these are of the second of two classes instead. Predictions are of
         pairs: whether f is positive, a difference of two utilities.
         """
-        places = np.arange(largest - 1)
-        there = places <= places[:, None]
-        differences = np.concatenate([np.ones((largest - 1, 1)), -np.eye(largest - 1)], axis=1)
+        n_others = largest - 1
+        there = np.tri(n_others, dtype=bool)
+        differences = np.column_stack([np.ones(n_others), -np.eye(n_others)])
         contrasts = there[..., None] * differences
         constants = np.where(there, 0.0, np.inf)
         return cls(LargestOf(), OneWall(), 2, contrasts, constants, n_inputs=largest, rule="median")

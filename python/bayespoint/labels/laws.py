@@ -152,7 +152,10 @@ class Interval(Law):
         that of normal latent values.
         """
         f = _about(center, _with_lengths(values, variance, lengths))
-        z = _quantiles(f / _deviation(variance))
+        noisy = f / _deviation(variance)
+        # Accurate in both tails.
+        above, below = special.ndtr(noisy).mean(axis=-1), special.ndtr(-noisy).mean(axis=-1)
+        z = np.where(above < below, special.ndtri(above), -special.ndtri(below))
         rare = special.ndtri(RARE)
         for of_draws, g, h, shifted in zip(z, values, center, f, strict=True):
             rows = np.flatnonzero(np.abs(of_draws) > -rare)
@@ -318,11 +321,6 @@ def _deviation(variance: Floats) -> Floats:
     """Return the (n, 1) deviations of the noise, tiny in place of zero."""
     return np.maximum(np.sqrt(variance), _TINY)[:, None]
 
-
-def _quantiles(f: Floats) -> Floats:
-    """Return the normal quantiles of the means of P(f + noise > 0), accurate in both tails."""
-    above, below = special.ndtr(f).mean(axis=-1), special.ndtr(-f).mean(axis=-1)
-    return np.where(above < below, special.ndtri(above), -special.ndtri(below))
 
 
 def _against_first(values: Floats, mean: Floats, variance: Floats) -> Floats:

@@ -252,10 +252,10 @@ def _soft_billiard(
 
         def progress(result: LandmarkResult) -> None:
             if advance is not None:
-                done = min(1.0, result.ess / result.least_ess)
-                done = min(done, (tol / max(result.center_error, 1e-300)) ** 2)
+                accuracy = (tol / max(result.center_error, 1e-300)) ** 2
+                done = min(0.99, result.ess / result.least_ess, accuracy)
                 figures = f"{result.n_steps} steps, center_error {result.center_error:.2g}"
-                advance(int(PERCENT * min(0.99, done)), figures)
+                advance(int(PERCENT * done), figures)
 
         result = sampling.sample(
             blocks,

@@ -155,7 +155,10 @@ class Mixture(Savable):
         """Return the class predicted by the center, by the vote of the draws or by one draw."""
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
         if method == "vote":
-            values = self._of_votes(X)
+            votes, law = self.votes(X), self._labels.predicts
+            values = special.ndtri((1 + votes) / 2)
+            if self.class_weight is not None:
+                values = law.decision(log_of(law.shares(votes) * self.class_weight))
         elif method == "gibbs":
             values = self.gibbs(X, diag=diag, random_state=random_state)
         elif self.class_weight is None and (len(self.models) == 1 or diag is None):
@@ -209,13 +212,6 @@ class Mixture(Savable):
         """What labels say, but for their noise, in all models."""
         return self.first.labels
 
-    def _of_votes(self, X: Any) -> Floats:
-        """Return decision values of the shares of the votes, with class weights."""
-        votes = self.votes(X)
-        if self.class_weight is None:
-            return special.ndtri((1 + votes) / 2)
-        law = self._labels.predicts
-        return law.decision(log_of(law.shares(votes) * self.class_weight))
 
     def _signs(self, X: Any) -> Floats:
         """Return decision values, or numbers of their signs without variances where these agree."""

@@ -97,8 +97,7 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
         "inference_library_version": version("bayespoint"),
         "seed": str(run["seed"]),
     }
-    tree.attrs.update(about)
-    for group in tree.children.values():
+    for group in tree.subtree:
         group.attrs.update(about)
     return tree
 
