@@ -159,20 +159,19 @@ def read_blocks(
     standardize = given.standardize
     executor: Executor = Dask() if is_dask(X) else Threads(budget.n_threads)
     blocks = _columns(X, y, sample_weight, executor)
-    blocks.append(list(range(len(blocks[0]))))
     read = partial(_rows, takes_sparse=takes_sparse, categories=given.categories)
     with executor.running():
         summary = executor.total(partial(_summary, read=read, seed=budget.choice_seed), blocks)
     if not len(summary.classes):
         raise ValueError("X must hold at least one example; got empty blocks")
     turned = turn(summary.classes, order)
-    mean = float(summary.weights.sum()) / summary.n_examples
+    mean = summary.weights.sum() / summary.n_examples
     totals = summary.weights / mean
     require_classes(totals > NO_WEIGHT, summary.classes)
     strings.warn_of_blocks(summary.seen)
     known, scaler = None, None
-    inputs, weight = summary.sample.inputs, summary.sample.weight
-    uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes
+    inputs, labels, weight, _ = summary.sample
+    uniform = slice(SAMPLE)  # others are of rare classes
     if isinstance(inputs, Records):
         known = Columns.of(inputs[uniform], weight[uniform], scaled=standardize, seen=summary.seen)
         inputs = known.features(inputs)
@@ -183,7 +182,7 @@ def read_blocks(
     classes, totals = summary.classes[turned], totals[turned]
     coding = _Coding(scaler, classes, mean)
     examples = replace(
-        coding.examples(inputs, summary.sample.labels, weight),
+        coding.examples(inputs, labels, weight),
         parts=executor.defer(partial(_examples, read=read, columns=known, coding=coding), blocks),
         executor=executor,
         total=summary.n_examples,
@@ -204,7 +203,7 @@ def read_choices(
     """
     executor: Executor = Dask() if is_dask(y) else Threads(budget.n_threads)
     parts = _delayed("y", y) if is_dask(y) else list(y.blocks)
-    blocks = [parts, list(range(len(parts)))]
+    blocks = [parts, range(len(parts))]
     with executor.running():
         work = partial(_summary_of_choices, n_items=n_items, seed=budget.choice_seed)
         summary = executor.total(work, blocks)
@@ -213,7 +212,7 @@ def read_choices(
     sample, largest = summary.sample, summary.largest
 
     def examples(items: Floats) -> Examples:
-        """Raises MemoryError if the sample, and a block in each thread, do not fit."""
+        """Return the examples; MemoryError if a sample, and a block in each thread, do not fit."""
         width = (1 if largest == 2 else largest) * (2 * items.shape[1] + 1)
         threads = executor.n_threads if isinstance(executor, Threads) else 0
         memory.require(
@@ -269,7 +268,7 @@ def _chosen_rows(y: Any, number: int, n_items: int) -> Indices:
             return np.empty(shape, dtype=np.intp)
         rows = validation.dense("y", y)
         if rows.ndim == 1:  # which would be relevance in memory
-            raise ValueError(
+            raise ValueError(  # noqa: TRY301
                 "y must hold choices in blocks, of shape (n_choices, 2 or more); got shape "
                 f"{rows.shape}"
             )
@@ -320,8 +319,8 @@ def _memory(executor: Executor) -> float:
     return _SHARE_OF_MEMORY * sum(worker["memory_limit"] or math.inf for worker in workers)
 
 
-def _columns(X: Any, y: Any, sample_weight: Any, executor: Executor) -> list[list[Any]]:
-    """Return what stands for the blocks of X, of y and of the weights."""
+def _columns(X: Any, y: Any, sample_weight: Any, executor: Executor) -> list[Sequence[Any]]:
+    """Return what stands for the blocks of X, of y and of the weights, and their numbers."""
     columns, ends = list[list[Any]](), None
     for name, argument in {"X": X, "y": y, "sample_weight": sample_weight}.items():
         if argument is None:
@@ -346,7 +345,7 @@ def _columns(X: Any, y: Any, sample_weight: Any, executor: Executor) -> list[lis
         n = len(columns[0])
         if len(column) != n:
             raise ValueError(f"{name} must have as many blocks as X, {n}; got {len(column)}")
-    return columns
+    return [*columns, range(len(columns[0]))]
 
 
 def _delayed(name: str, collection: Any) -> list[Any]:
@@ -400,8 +399,8 @@ def _rows(
         else:
             inputs = (frame or frames.numbered(inputs)).read(categories)
         validation.require_labels(y)
-        n = len(inputs) if isinstance(inputs, Records) else inputs.shape[0]
-        (labels, classes), weight = _labels(y, n), _read(weight)
+        (labels, classes), weight = _labels(y, inputs.shape[0]), _read(weight)
+        n = len(labels)
         part = np.ones(n) if weight is None else validation.sample_weight(weight, n)
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
@@ -436,8 +435,8 @@ def _summary(X: Any, y: Any, weight: Any, number: int, *, read: _Read, seed: int
             mean, variance = inputs.moments(share)
         else:
             seen = ()
-            mean = np.asarray(inputs.T @ share)
-            variance = np.asarray(inputs.multiply(inputs).T @ share) - mean**2
+            mean = inputs.T @ share
+            variance = inputs.multiply(inputs).T @ share - mean**2
     if not np.isfinite(variance).all():
         raise ValueError(
             f"block {number}: X must not be so large that the variance of a feature overflows; "

@@ -82,7 +82,7 @@ def read_rows(rows: Array, n_items: int, name: str = "y") -> Indices:
         (~twice.any(axis=1), "have different items in each row"),
     ):
         if not right.all():
-            i = int(np.argmin(right))
+            i = np.argmin(right)
             raise ValueError(f"{name} must {wanted}; got {rows[i].tolist()} in row {i}")
     return rows
 
@@ -103,7 +103,7 @@ def _of_relevance(relevance: Array, n_items: int, groups: Any, n_features: int) 
     starts = np.searchsorted(group, group)  # places where the groups begin
     level = np.cumsum(np.append(False, np.diff([group, relevance]).any(axis=0)))
     lower = np.searchsorted(level, level) - starts  # how many of its group an item is above
-    total = int(lower.sum())
+    total = lower.sum()
     if not total:
         raise ValueError("y must differ within a group; got equal relevance in each")
     size = _BYTES + 16.0 * (2 * n_features + 1)

@@ -53,7 +53,7 @@ class Values:
     def missing(self) -> Flags:
         """(n,) Where values are missing."""
         if self.entries.dtype == object:
-            return np.array([entry is None for entry in self.entries], dtype=bool)
+            return np.equal(self.entries, np.array(None))
         return np.isnan(self.entries)
 
     @property
@@ -68,9 +68,10 @@ class Records:
 
     columns: tuple[Values, ...]
 
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.columns[0].entries)
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self.columns[0].entries), len(self.columns)
 
     def __getitem__(self, rows: Indices | slice) -> Records:
         """Return some of the rows."""
@@ -80,7 +81,7 @@ class Records:
     def moments(self, share: Floats) -> tuple[Floats, Floats]:
         """Return means and variances by shares of the rows; zeros if not all are numbers."""
         if any(column.kind != "number" or column.missing.any() for column in self.columns):
-            return np.zeros(len(self.columns)), np.zeros(len(self.columns))
+            return (np.zeros(len(self.columns)),) * 2
         X = np.stack([column.entries for column in self.columns], axis=1)
         mean = share @ X
         return mean, share @ (X - mean) ** 2
@@ -174,7 +175,7 @@ class Column(Stored):
             column = cls(name, kind, levels=levels)
             codes = column._codes(values)
             shares = np.bincount(np.unique(codes, return_inverse=True)[1], weights=weight)
-            apart = 1 - float(np.square(shares / weight.sum()).sum())
+            apart = 1 - np.square(shares / weight.sum()).sum()
             limit = math.sqrt(2 / max(apart, _LEAST) if scaled else 2.0)
             if kind == "category":
                 return replace(column, limit=limit)
@@ -182,7 +183,7 @@ class Column(Stored):
         periods: tuple[float, ...] = ()
         if kind == "date":
             days = known.entries[~absent]
-            span, has_times = float(np.ptp(days)), bool((days % 1 != 0).any())
+            span, has_times = np.ptp(days), (days % 1 != 0).any()
             periods = tuple(p for p, least in _PERIODS if span >= least and (p != 1 or has_times))
         column = cls(name, kind, periods=periods, zone=known.zone, unread=known.unread)
         centers = tuple(_median(part[present]) for part in column._numbers(values))

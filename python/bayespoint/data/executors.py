@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial, reduce
 from operator import add
 from typing import Any, TypeVar
@@ -90,9 +90,8 @@ class Threads:
 class Dask:
     """Dask's scheduler: the active cluster, or its threads in this process."""
 
-    def running(self) -> AbstractContextManager[None]:
-        """Limit this process to one thread of BLAS; the workers of Dask are running already."""
-        return one_thread()
+    running = staticmethod(one_thread)
+    """Limits this process to one thread of BLAS; the workers of Dask are running already."""
 
     def keep(self, work: Work[Any], arguments: BlockArguments) -> list[Any]:
         """Return delayed objects of results that are kept on the workers."""

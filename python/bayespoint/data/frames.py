@@ -34,8 +34,8 @@ class Frame(NamedTuple):
 
     def read(self, categories: Any) -> Records:
         """Return the rows, with the columns that `categorical_features` names as categories."""
-        asked = zip(self.names, self.columns, chosen(categories, self.names), strict=True)
-        return Records(tuple(_values(*column) for column in asked))
+        asked = chosen(categories, self.names)
+        return Records(tuple(map(_values, self.names, self.columns, asked)))
 
     def recognized(self, categories: Any) -> Records:
         """Return the rows, with a warning where strings are numbers or dates, or names of rows."""
@@ -145,7 +145,8 @@ def _values(name: str, column: Any, is_category: bool | None, zone: str = "") ->
     values = replace(values, is_text=values.is_text and is_category is None)
     kind, entries = values.kind, values.entries
     if is_category and kind == "number":
-        levels: Any = np.where(values.missing, None, entries)
+        levels = entries.astype(object)
+        levels[values.missing] = None
         for k in np.flatnonzero(np.abs(entries) >= _EXACT):
             levels[k] = np.asarray(column, dtype=object)[k]
         return Values(name, "category", levels)
@@ -158,14 +159,13 @@ def _values(name: str, column: Any, is_category: bool | None, zone: str = "") ->
         raise ValueError(f"column {name!r} of X must not hold infinity")
     if is_category is None and kind == "category" and not _is_categorical(column):
         _refuse_text(values)
-    if is_category is not False or kind not in ("category", "ordered"):
-        return values
-    values = as_kind(values, "number")
-    if values.kind != "number":
-        raise TypeError(
-            f"column {name!r} of X must hold numbers, or be one of categorical_features; got "
-            f"{column.dtype}"
-        )
+    if is_category is False and kind in ("category", "ordered"):
+        values = as_kind(values, "number")
+        if values.kind != "number":
+            raise TypeError(
+                f"column {name!r} of X must hold numbers, or be one of categorical_features; got "
+                f"{column.dtype}"
+            )
     return values
 
 

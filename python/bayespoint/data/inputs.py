@@ -39,7 +39,7 @@ def standardizer(inputs: Any, weight: Floats, columns: Columns | None = None) ->
     with validation.overflowing():  # its bounds on rounding errors take the sum for that of rows
         scaler.fit(inputs, sample_weight=share)
     if not np.isfinite(scaler.var_).all():
-        feature = int(np.argmin(np.isfinite(scaler.var_)))
+        feature = np.argmin(np.isfinite(scaler.var_))
         which = f"feature {feature}"
         if columns is not None:
             which = f"column {columns.columns[columns.groups[feature]].name!r}"

@@ -54,7 +54,7 @@ def _days(text: str, *, zoned: bool) -> float | None:
         moment = np.datetime64(f"{year}-{month:0>2}-{day:0>2}T{time or '00:00'}", "us")
     except ValueError:  # no such day or time
         return None
-    days = float(moment.astype(np.int64)) / 8.64e10
+    days = moment.astype(np.int64) / 8.64e10
     if offset in (None, "Z"):
         return days
     ahead = (60 * int(offset[1:3]) + int(offset[-2:])) / 1440
