@@ -53,7 +53,7 @@ def evidence(
                 raise error
         found = _log_evidence(problem, rates, run)
     if not found.converged:
-        worst, lag = float(np.max(found.error)), np.abs(np.nan_to_num(found.lag)).max()
+        worst, lag = np.max(found.error), np.abs(np.nan_to_num(found.lag)).max()
         text = (
             f"the evidence has an estimated standard error of {worst:.3g} nats after "
             f"{found.length:.4g} radians per trajectory on {found.n_rungs} rungs; "
@@ -124,8 +124,8 @@ def _log_evidence(problem: Problem, rates: Rates, run: Run) -> Evidence:
         else:  # one of the rates is 0: only the examples of one label have hard walls
             hard = y > 0 if first[0] == 0 else y < 0
         raise _infeasible(problem, found, hard)
-    n_labels = len(y) if walls is None else int(walls.observations.max()) + 1
-    n_positive = int((y > 0).sum()) if walls is None else 0
+    n_labels = len(y) if walls is None else walls.observations.max() + 1
+    n_positive = (y > 0).sum() if walls is None else 0
     certain = n_positive * np.log1p(-second) + (n_labels - n_positive) * np.log1p(-first)
     found = replace(found, value=found.value + certain)
     if several:
@@ -170,6 +170,6 @@ def _infeasible(problem: Problem, found: Evidence, hard: Flags) -> InfeasibleErr
     else:
         error.certificate = hard / hard.sum()
         combined = problem.y * error.certificate
-    square = float((combined * problem.coordinates(combined)).sum())
-    error.margin_bound = min(1.0, math.sqrt(max(square, 0.0) / float(diagonal.max())))
+    square = (combined * problem.coordinates(combined)).sum()
+    error.margin_bound = min(1.0, math.sqrt(max(square, 0.0) / diagonal.max()))
     return error

@@ -135,7 +135,7 @@ class Labels(Stored):
         """
         n_others = largest - 1
         there = np.tri(n_others, dtype=bool)
-        differences = np.column_stack([np.ones(n_others), -np.eye(n_others)])
+        differences = np.hstack([np.ones((n_others, 1)), -np.eye(n_others)])
         contrasts = there[..., None] * differences
         constants = np.where(there, 0.0, np.inf)
         return cls(LargestOf(), OneWall(), 2, contrasts, constants, n_inputs=largest, rule="median")
@@ -432,7 +432,7 @@ class Labels(Stored):
         f = np.moveaxis(values - dual_coef / precision, 1, 0)
         f *= np.sqrt(precision)
         floors, spans, rows = self.floors[label], self.spans[label], np.arange(len(label))
-        uncertain = np.zeros(len(label), dtype=bool)
+        uncertain: Flags | bool = False
         if lengths.freedom is not None:  # the others' part of the unit length
             own = np.square(dual_coef).sum(axis=1) / precision
             f /= np.sqrt(np.maximum(1.0 - own, _LEAST_PART))

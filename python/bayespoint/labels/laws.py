@@ -33,6 +33,7 @@ _TINY = 1e-300  # standard deviation in place of zero
 _BLOCK = 2**17  # number of values of Student's distribution function between two checks for Ctrl-C
 
 
+@dataclass(frozen=True)
 class Law(Stored):
     """How classes follow from latent values; the default is by quadrature over draws."""
 
@@ -100,7 +101,6 @@ class Law(Stored):
         return self.log_classes(z).argmax(axis=1)
 
 
-@dataclass(frozen=True)
 class Interval(Law):
     r"""The place of one value among thresholds: rows are differences :math:`g_k = f - t_k`.
 
@@ -111,7 +111,7 @@ class Interval(Law):
 
     def log_classes(self, z: Floats) -> Floats:
         ends = np.full((len(z), 1), np.inf)
-        high, low = np.concatenate([ends, z], axis=1), np.concatenate([z, -ends], axis=1)
+        high, low = np.hstack([ends, z]), np.hstack([z, -ends])
         turned = low > 0  # where the smaller tails are
         high, low = np.where(turned, -low, high), np.where(turned, -high, low)
         log_high, log_low = special.log_ndtr(high), special.log_ndtr(low)
@@ -168,7 +168,6 @@ class Interval(Law):
         return self._between((1 + votes.T) / 2).T
 
 
-@dataclass(frozen=True)
 class OneWall(Interval):
     r"""The sign of one value: one row, and the decision value of the second class."""
 
@@ -176,7 +175,7 @@ class OneWall(Interval):
     by_moments = True
 
     def log_classes(self, z: Floats) -> Floats:
-        return np.concatenate([special.log_ndtr(-z), special.log_ndtr(z)], axis=1)
+        return np.hstack([special.log_ndtr(-z), special.log_ndtr(z)])
 
     def probabilities(self, f: Floats) -> Floats:
         p = np.empty((2, *f.shape[1:]))
@@ -212,7 +211,6 @@ class OneWall(Interval):
             return np.stack([np.log1p(-mean), np.log(mean)], axis=1)
 
 
-@dataclass(frozen=True)
 class LargestOf(Law):
     r"""The largest of several values: a row and a decision value :math:`\Phi^{-1}(P(c))` each.
 
@@ -320,7 +318,6 @@ def _about(center: Floats, f: Floats) -> Floats:
 def _deviation(variance: Floats) -> Floats:
     """Return the (n, 1) deviations of the noise, tiny in place of zero."""
     return np.maximum(np.sqrt(variance), _TINY)[:, None]
-
 
 
 def _against_first(values: Floats, mean: Floats, variance: Floats) -> Floats:

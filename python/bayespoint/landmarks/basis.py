@@ -172,12 +172,13 @@ class Basis(Stored):
         return np.maximum(own - np.einsum("ij,ij->i", features, features), 0.0)
 
     def prior_variance(
-        self, X: Any, diag: ArrayLike | None, extra: float, *, strict: bool
+        self, X: Any, diag: ArrayLike | None, softness: float, *, strict: bool
     ) -> Floats | None:
-        """Return k(x, x) + extra at each input; where it is unknown, None or if `strict` a guess.
+        """Return k(x, x) + offset + softness; where it is unknown, None or if `strict` a guess.
 
         `diag` has the values k(x, x) for "precomputed".
         """
+        extra = self.offset + softness
         if diag is not None:
             if not isinstance(self.kernel, str):
                 raise ValueError("diag must be None unless kernel='precomputed'")

@@ -99,7 +99,7 @@ class LeftOut(Stored):
 
 def warn_of(error: Floats) -> None:
     """Warn if the (n,) standard errors of leave-one-out probabilities are large."""
-    if (size := math.sqrt(float(np.square(error).mean()))) > _LARGE_ERROR:
+    if (size := math.sqrt(np.square(error).mean())) > _LARGE_ERROR:
         warn(
             f"leave-one-out probabilities of the labels have a standard error of {size:.2g} (root "
             "mean square): few of the draws count for them. More draws (n_draws) help, or a larger "

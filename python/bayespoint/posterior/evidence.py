@@ -39,8 +39,8 @@ def evidence(
                 "the tol of the classifier"
             )
     else:
-        problem, noise = model.problem("evidence"), model.labels.noise
-        found = billiard_evidence(problem, noise, settings, n_jobs=n_jobs, seed=rng)
+        problem = model.problem("evidence")
+        found = billiard_evidence(problem, model.labels.noise, settings, n_jobs=n_jobs, seed=rng)
     return replace(found, value=found.value + model.labels.log_constant(model.label))
 
 
@@ -80,7 +80,7 @@ def _over_draws(model: Model, X: Any, index: Indices, tol: float) -> Estimate:
     logs = model.log_labels(X, index)
     chains = logs.reshape(model.draws.run.draws.shape[:2])
     weights = np.exp(chains - chains.max())
-    n = float(ess_bulk(chains[..., None])[0])
+    n = ess_bulk(chains[..., None])[0]
     error = float(weights.std() / weights.mean()) / math.sqrt(max(n, 1.0))
     if not error <= tol:
         warn(

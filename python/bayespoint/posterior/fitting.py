@@ -195,10 +195,9 @@ def _landmarks(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report)
     """Return the model of a billiard with soft walls over landmarks."""
     examples, labels, plan = fit.examples, fit.labels, fit.plan
     if labels.n_shared and not labels.variance:  # that of a latent value
-        kernel: Any = hyper.kernel
-        own = kernels.diagonal(kernel, examples.inputs) + hyper.softness / examples.precision
-        variance = float(own.mean()) + plan.offset
-        labels = replace(labels, variance=variance)
+        own = kernels.diagonal(hyper.kernel, examples.inputs)  # type: ignore[arg-type]
+        own = own + hyper.softness / examples.precision
+        labels = replace(labels, variance=float(own.mean()) + plan.offset)
     with report.part("landmarks"):
         basis, start = selection.choose_basis(
             hyper.kernel, examples, labels, plan, budget, hyper.softness
@@ -229,7 +228,7 @@ def _soft_billiard(
     tol, passes = plan.tolerance(n_examples, 1), [0]
     for_normal = budget.part(_NORMAL_SHARE)
     # If labels with noise are nearly steps the passes may end in a small part of the posterior.
-    variance = float(np.square(basis.factor.lower).sum(axis=1).mean())
+    variance = np.square(basis.factor.lower).sum(axis=1).mean()
     sharp = any(labels.label_noise) and softness < min(_SOFTNESS) * variance
     with report.part("normal approximation"):
         tried = [
@@ -290,7 +289,7 @@ def _blocks(fit: Fit, basis: Basis, softness: float, report: Report) -> BlockSum
     assert parts is not None
     directions = sampling.together(fit.plan.n_chains) * sampling.ROWS_OF_VALUES * labels.n_contrasts
     dimension = labels.dimension(r)
-    needed = dtype.itemsize * float(m) * directions + 5 * 8.0 * dimension**2
+    needed = dtype.itemsize * m * directions + 5 * 8.0 * dimension**2
     available = examples.memory / _SHARE_OF_MEMORY
     if needed > available:
         raise MemoryError(
@@ -299,7 +298,7 @@ def _blocks(fit: Fit, basis: Basis, softness: float, report: Report) -> BlockSum
             f"{memory.readable(available)} of memory is available. A smaller "
             "n_components or n_trajectories helps"
         )
-    keeps = needed + dtype.itemsize * float(m) * r * labels.n_inputs <= examples.memory
+    keeps = needed + dtype.itemsize * m * r * labels.n_inputs <= examples.memory
     hold = examples.executor.keep if keeps else examples.executor.defer
     with report.part("features"):
         work = partial(make_block, basis=basis, labels=labels, softness=softness, dtype=dtype)

@@ -212,7 +212,6 @@ class Mixture(Savable):
         """What labels say, but for their noise, in all models."""
         return self.first.labels
 
-
     def _signs(self, X: Any) -> Floats:
         """Return decision values, or numbers of their signs without variances where these agree."""
         if not self._labels.predicts.by_moments:
@@ -253,10 +252,9 @@ class Mixture(Savable):
         points = in_rows(self.first.basis.inputs(X))
         if not mixture and diag is None and (one_pass := self._in_one_pass(points)) is not None:
             return one_pass.values(points)[..., None]
-        values = [
-            model.values(points, diag, strict=strict, mixture=mixture) for model in self.models
-        ]
-        return np.stack(values)
+        return np.stack(
+            [model.values(points, diag, strict=strict, mixture=mixture) for model in self.models]
+        )
 
     @cached_property
     def _one_pass(self) -> OnePass | None:

@@ -111,7 +111,7 @@ class Model(Stored):
         points are taken to be in the span of the examples, where the variance is the softness.
         """
         points, draws, law = self.points(X), self.draws, self.labels.predicts
-        own = self._prior_variance(points, diag, strict=strict)
+        own: Any = self.basis.prior_variance(points, diag, self.hyper.softness, strict=strict)
         form = None
         if law.by_moments and not mixture and saves_time(self.basis, draws, count(points)):
             form = Quadratic.of(self.basis, draws, self.hyper.softness)
@@ -123,8 +123,7 @@ class Model(Stored):
                 continue
             values, variance = draws.values(k_star), self._variance(own, rows, k_star)
             if mixture:
-                log_p = law.mixture(values, variance, draws.lengths)
-                blocks.append(law.decision(log_p))
+                blocks.append(law.decision(law.mixture(values, variance, draws.lengths)))
             else:
                 center = draws.center_values(k_star)
                 blocks.append(law.decision_values(values, center, variance, draws.lengths))
@@ -267,7 +266,7 @@ class Model(Stored):
         return LeftOut.of_parts(labels, parts, examples.label)
 
     def without_each_row(self, problem: Problem) -> LeftOut | None:
-        """Return those of all examples of a matrix; None if some may be determined by the others."""
+        """Return those of all examples of a matrix; None if some may be determined by others."""
         basis, draws, labels = self.basis, self.draws, self.labels
         singular = basis.softness.min() == 0 or basis.factor.pivots is not None
         if singular or labels.n_inputs > 1:
@@ -348,17 +347,13 @@ class Model(Stored):
         self, points: Any, diag: ArrayLike | None = None, *, strict: bool = True
     ) -> Iterator[tuple[slice, Floats, Floats]]:
         """Yield blocks of points, with their kernel values and the variance given the draws."""
-        own = self._prior_variance(points, diag, strict=strict)
+        own = self.basis.prior_variance(points, diag, self.hyper.softness, strict=strict)
         for rows, k_star in self._blocks(points):
             yield rows, k_star, self._variance(own, rows, k_star)
 
     def _by_blocks(self, X: Any, of: Callable[[Floats], Floats]) -> Floats:
         """Return the (n, n_rows) values of a function of the kernel values."""
         return np.concatenate([of(k_star) for _, k_star in self._blocks(self.points(X))])
-
-    def _prior_variance(self, points: Any, diag: ArrayLike | None, *, strict: bool) -> Any:
-        extra = self.basis.offset + self.hyper.softness
-        return self.basis.prior_variance(points, diag, extra, strict=strict)
 
     def _variance(self, own: Floats | None, rows: slice, k_star: Floats) -> Floats:
         """Return the predictive variance of the points in `rows`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -77,9 +76,8 @@ def leave_one_out(
         precision = validation.vector(
             "sample_weight", weight, len(index), NO_WEIGHT, "finite and positive", "example"
         )
-    examples = Examples(points, index, precision)
     left = [
-        model.without_each(replace(examples, inputs=model.points(points)))
+        model.without_each(Examples(model.points(points), index, precision))
         for model in mixture.models
     ]
     return _alone(mixture, left)
@@ -117,7 +115,7 @@ def predict_proba_interval(
             model.log_draws(points[rows], diagonal, mixture.class_weight)
             for model in mixture.models
         ]
-        logs = np.concatenate(parts, axis=1)
+        logs = np.hstack(parts)
         order = logs.argsort(axis=1)
         below = np.cumsum(share[order], axis=1)
         for end, part in zip(found, ((1 - level) / 2, (1 + level) / 2), strict=True):
@@ -169,7 +167,7 @@ def _alone(mixture: Mixture, left: Sequence[LeftOut]) -> LeftOutProba:
 
     def log_mass(k: int, of_model: LeftOut) -> Floats:
         """Return that of a model, which weighs as much as it does without the label."""
-        calibration, weight = mixture.models[k].calibration, float(mixture.weights[k])
+        calibration, weight = mixture.models[k].calibration, mixture.weights[k]
         log_label = of_model.log_labels(calibration)[:, None]
         return of_model.log_classes(calibration) - log_label + math.log(weight)
 

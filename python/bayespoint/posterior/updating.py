@@ -64,8 +64,7 @@ def updated(
         precision=np.append(known.precision, np.ones(len(index))),
     )
     fit = Fit(examples, model.labels, model.classes, plan)
-    again = fit_model(model.hyper, budget, report, fit)
-    return replace(again, calibration=model.calibration)
+    return replace(fit_model(model.hyper, budget, report, fit), calibration=model.calibration)
 
 
 def _extended(model: Model, new: Any, index: Indices) -> Model | None:
@@ -82,7 +81,7 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     except np.linalg.LinAlgError:
         return None
     lower, shape = basis.factor.lower, run.draws.shape
-    border, corner = lower[m:, :m], lower[m:, m:]
+    corner = lower[m:, m:]
     rng = np.random.default_rng([run.seed, m])
     # Functions: directions with lengths, (n_draws, n_functions, coefficients), and coordinates z.
     length = draws.lengths.draw(rng, (len(draws), 1, 1))
@@ -98,7 +97,7 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
         more = np.broadcast_to(np.asarray(between, array.dtype), (*array.shape[:-1], k))
         return np.concatenate([array[..., :m], more, array[..., m:]], axis=-1)
 
-    back = old.factor.dual_coef(np.asfortranarray(border.T), m)
+    back = old.factor.dual_coef(np.asfortranarray(lower[m:, :m].T), m)
 
     def extended(functions: Floats, z: Floats) -> Floats:
         """Return the dual coefficients of functions with the coordinates z."""
@@ -121,7 +120,7 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     scale = draws.lengths.mean * run.center_norm
     parts = extended(change, change_of_z).reshape(len(draws), -1)
     mean = scale * widened(run.center).ravel() + parts.mean(axis=0)
-    size = math.sqrt(float(mean @ coordinates(mean)))
+    size = math.sqrt(mean @ coordinates(mean))
     deviations = (parts - parts.mean(axis=0)) / len(parts)
     error = error_of_mean(deviations, coordinates, mean, shape[0])
     lengths = Lengths(round(draws.lengths.mean_square) + k * law.basis.shape[1])
@@ -170,7 +169,7 @@ def _agreeing(
     middle = functions.mean(axis=0)
     change, change_of_z = np.zeros(functions.shape), np.zeros(z.shape)
     for j, label in enumerate(index):
-        deviation = float(corner[j, j])
+        deviation = corner[j, j]
         mean = values[:, j, chosen] + (z[:, :, :j] @ corner[j, :j]).T
         log_p = _log_label(law, mean, deviation, label)
         if not np.isfinite(log_p.max()):
@@ -239,7 +238,7 @@ def error_of_mean(
     """
     # Batches shorter than the autocorrelation time underestimate the error, trajectories are few.
     batches = min(_BATCHES, max(1, len(deviations) // n_trajectories // _BATCH_SIZE))
-    found, squared = math.nan, float(mean @ coordinates(mean))
+    found, squared = math.nan, mean @ coordinates(mean)
     for n_pieces in {n_trajectories, n_trajectories * batches} - {1}:
         # The mean is a ratio of two sums. To first order, `parts` are the contributions of the
         # pieces to its error. Only the components orthogonal to the mean change its direction.
@@ -247,6 +246,6 @@ def error_of_mean(
         images = coordinates(parts)
         along = images @ mean
         across = np.einsum("ij,ij->i", parts, images) - along**2 / squared
-        variance = max(0.0, float(across.sum())) * n_pieces / (n_pieces - 1)
+        variance = max(0.0, across.sum()) * n_pieces / (n_pieces - 1)
         found = float(np.fmax(found, math.sqrt(variance / squared)))
     return found

@@ -148,7 +148,7 @@ class BilliardResult(Run):
             return [few] if n_draws < wanted else []
         # The effective sample size of few draws, those of R-hat, costs less and is no larger.
         thinned = diagnostics.ess_bulk(self._watched(thinned=True))
-        ess, least = float(np.fmin.reduce(thinned, initial=np.nan)), self.least_ess
+        ess, least = np.fmin.reduce(thinned, initial=np.nan), self.least_ess
         allowed = self.largest_r_hat
         if tol is None:
             # A small effective sample size of trajectories that disagree must not raise it.
@@ -166,7 +166,7 @@ class BilliardResult(Run):
     @property
     def support(self) -> Indices:
         """Indices of the planes that were hit: the examples that bound version space."""
-        return np.flatnonzero(self.hits.reshape(-1, len(self.label)).any(axis=0))
+        return np.flatnonzero(np.atleast_2d(self.hits).any(axis=0))
 
     def _rows(self) -> Rows:
         (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.label)

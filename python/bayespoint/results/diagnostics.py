@@ -70,8 +70,7 @@ def _of_each(draws: ArrayLike, statistic: Callable[[Floats], list[float]]) -> Fl
     array = np.asarray(validation.dense("draws", draws), dtype=np.float64)
     if array.ndim < 2:
         raise ValueError(f"draws must have shape (n_chains, n_draws, ...); got {array.shape}")
-    shape = array.shape[2:]
-    values = np.full(shape, np.nan)
+    values = np.full(array.shape[2:], np.nan)
     if array.shape[1] < _MIN_DRAWS or array.size == 0:
         return values
     lowest, highest = array.min(axis=(0, 1)), array.max(axis=(0, 1))

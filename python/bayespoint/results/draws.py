@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,12 +34,12 @@ class Draws(Stored):
 
     def __len__(self) -> int:
         """Return the number of draws of all chains."""
-        return int(np.prod(self.run.draws.shape[:2]))
+        return math.prod(self.run.draws.shape[:2])
 
     @property
     def n_rows(self) -> int:
         """Number of rows of values: of functions, or of thresholds."""
-        return self.n_shared or int(np.prod(self.run.draws.shape[2:-1]))
+        return self.n_shared or math.prod(self.run.draws.shape[2:-1])
 
     @property
     def coefficients(self) -> Floats:

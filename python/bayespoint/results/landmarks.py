@@ -108,7 +108,7 @@ class LandmarkResult(Run):
             The log probability of the training labels, in nats.
         """
         drawn, reference = self.residuals.ravel(), self.reference
-        n_drawn = min(float(diagnostics.ess_bulk(self.residuals[..., None])[0]), len(drawn))
+        n_drawn = min(diagnostics.ess_bulk(self.residuals[..., None])[0], len(drawn))
         shares = np.array([n_drawn, len(reference)]) / (n_drawn + len(reference))
         log_ratio = _log_mean(reference)
         for _ in range(_ROUNDS):
@@ -120,7 +120,7 @@ class LandmarkResult(Run):
             if abs(log_ratio - before) < 1e-10:
                 break
         up, down = (np.exp(terms - _log_mean(terms)) for terms in (up, down))
-        error = math.sqrt(float(up.var()) / len(reference) + float(down.var()) / n_drawn)
+        error = math.sqrt(up.var() / len(reference) + down.var() / n_drawn)
         none = np.empty(0)
         return Evidence(
             self.log_scale + log_ratio,
@@ -138,7 +138,7 @@ class LandmarkResult(Run):
 
     def convergence_messages(self, tol: float) -> list[str]:
         """Return the texts of convergence warnings for a run with this tolerance."""
-        if self.stop_reason not in ("max_iter", "max_time"):
+        if self.stop_reason == "tol":
             return []
         messages = []
         after = f"after {self.n_steps} steps of each chain, when {self.stop_reason} ended the run"

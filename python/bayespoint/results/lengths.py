@@ -55,7 +55,6 @@ class Lengths(Stored):
         """Whether their standard deviation is above 7 percent of their mean."""
         return self.freedom is not None and self.freedom < _MANY
 
-
     def quantiles(self, n: int) -> Floats:
         """Return n quantiles, for a sequence of levels that fills (0, 1) evenly."""
         if self.freedom is None:
@@ -98,7 +97,7 @@ def _quadrature(n: int, number: int) -> tuple[Floats, Floats]:
     for k in range(number):
         diagonal[k] = weight @ (x * polynomial**2)
         following = (x - diagonal[k]) * polynomial - beside[k] * before
-        beside[k + 1] = math.sqrt(float(weight @ following**2))
+        beside[k + 1] = math.sqrt(weight @ following**2)
         before, polynomial = polynomial, following / beside[k + 1]
     points, vectors = linalg.eigh_tridiagonal(diagonal, beside[1:-1])
     return points, vectors[0] ** 2

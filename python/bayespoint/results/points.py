@@ -45,7 +45,7 @@ class MaxMargin(Result):
     @property
     def support(self) -> Indices:
         """Indices of the support vectors: the examples with positive multipliers."""
-        return np.flatnonzero(self.multipliers.reshape(-1, self.multipliers.shape[-1]).any(axis=0))
+        return np.flatnonzero(np.atleast_2d(self.multipliers).any(axis=0))
 
     def _rows(self) -> Rows:
         return [

@@ -127,5 +127,5 @@ def allowed_r_hat(n_chains: int, ess: float, least: float, chance: float) -> flo
     """Return `least`, or what R-hat exceeds by this chance at an effective sample size of `ess`."""
     # The ratio of variances between half chains and within is nearly chi-square over its freedom.
     freedom = 2 * n_chains - 1
-    ratio = float(stats.chi2.isf(chance, freedom)) / freedom
+    ratio = stats.chi2.isf(chance, freedom) / freedom
     return max(least, math.sqrt(1 + (ratio - 1) / max(ess / (freedom + 1), 1.0)))
