@@ -18,7 +18,6 @@ from bayespoint.base.validation import Array, Floats
 from bayespoint.blocks import Blocks
 from bayespoint.data import frames
 from bayespoint.data.columns import Columns
-
 from bayespoint.kernels.products import sequence
 
 _SEEN = ("n_features_in_", "feature_names_in_")
@@ -96,15 +95,16 @@ def validate_data(
         with validation.overflowing():
             return _validate_data(estimator, X, y, reset=reset, **kwargs)
     except (TypeError, ValueError) as error:
-        if sparse.issparse(X) and "contains NaN" in str(error):
+        text = str(error)
+        if sparse.issparse(X) and "contains NaN" in text:
             raise ValueError(
                 "X must not hold NaN where it is sparse: dense tables may lack values"
             ) from error
-        if isinstance(error, ValueError) and "could not convert string" in str(error):
+        if isinstance(error, ValueError) and "could not convert string" in text:
             wanted = "X must hold numbers, be a frame or an array of objects, or be text that a "
             wanted += "vectorizer has made numbers of"
             raise validation.named(error, wanted) from error
-        if isinstance(error, ValueError) and "array element" not in str(error):
+        if isinstance(error, ValueError) and "array element" not in text:
             raise
         # NumPy's message about input that is not an array of numbers.
         names = "X and y must be arrays or frames" if has_labels else "X must be an array or frame"

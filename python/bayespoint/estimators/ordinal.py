@@ -115,9 +115,8 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
             A column for each class or, for two, positive for the second: :math:`\Phi(z)` is its
             probability before label noise, with class weights.
         """
-        two = len(self.levels_) == 2
-        columns = self._answer(_of_classes, X, diag)
-        return columns[:, int(np.argmax(self.levels_))] if two else self._by_class(columns)
+        columns = self._by_class(self._answer(_of_classes, X, diag))
+        return columns[:, 1] if columns.shape[1] == 2 else columns
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of labels that are predicted, also of those with fractions.

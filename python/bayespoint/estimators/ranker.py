@@ -220,14 +220,15 @@ class BayesPointRanker(Estimator):
         f = self.sample_functions(X, random_state=self.random_state).T
         if len(f) < 2:
             raise ValueError(f"X must hold two items or more to compare; got {len(f)}")
-        pair, best = [int(f.mean(axis=1).argmax())] * 2, -np.inf
+        one = other = f.mean(axis=1).argmax()
+        best = -np.inf
         while True:
-            values = np.maximum(f, f[pair[1]]).mean(axis=1)
-            values[pair[1]] = -np.inf
-            first = int(values.argmax())
-            if not values[first] > best:
-                return np.array(pair)
-            pair, best = [pair[1], first], float(values[first])
+            values = np.maximum(f, f[other]).mean(axis=1)
+            values[other] = -np.inf
+            partner = values.argmax()
+            if not values[partner] > best:
+                return np.array([one, other])
+            one, other, best = other, partner, values[partner]
 
     def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
         """Return the share of preferences that the mean utility has in order, ties counted half.

@@ -65,9 +65,7 @@ def read(
             check_classification_targets(table.classes)
     else:
         asked = kernels.Linear() if given.kernel is None else given.kernel
-        arguments = inputs.read(
-            estimator, asked, X, y, tables=True, categories=given.categories
-        )
+        arguments = inputs.read(estimator, asked, X, y, tables=True, categories=given.categories)
         table, landmarks = _in_memory(arguments, sample_weight, given, order)
     if given.rule is not None and order is None and table.classes.dtype.kind not in "biuf":
         raise ValueError(
@@ -111,10 +109,7 @@ def _in_memory(
     landmarks = settings.uses_landmarks(given, len(rows))
     if landmarks:
         what = f"fitting {len(index)} examples (their inputs, classes and weights)"
-        if isinstance(features, Records):
-            width = len(features.columns)
-        else:
-            width = 1 if sparse.issparse(features) else math.prod(features.shape[1:])
+        width = 1 if sparse.issparse(features) else math.prod(features.shape[1:])
         memory.require(8.0 * len(index) * (width + 4), what)
     else:
         require_memory(len(rows), len(classes), given)
@@ -215,7 +210,6 @@ def _require_blocks(given: Given, name: str) -> None:
         raise ValueError(f"kernel must take vectors for {name} in blocks; got {given.kernel!r}")
 
 
-
 def _warn_of_copies(examples: Examples) -> None:
     """Warn if many rows seem to be copies of others: some numbers hardly ever agree by chance."""
     inputs = examples.inputs
@@ -230,7 +224,7 @@ def _warn_of_copies(examples: Examples) -> None:
     if len(near) < _SHARE_OF_COPIES * len(order):
         return
     is_equal[near] = (inputs[order[near]] == inputs[order[near + 1]]).all(axis=1)
-    n = len(order) - int(is_equal.sum())
+    n = len(order) - is_equal.sum()
     if n < _LEAST_DIFFERENT or is_equal.sum() < _SHARE_OF_COPIES * len(order):
         return
     label = examples.label[order]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sklearn.preprocessing import PowerTransformer
 
 OPSET, _IR = 17, 8  # standard operators and format, supported by runtimes since 2022
-_TINY = float(np.finfo(np.float64).tiny)
+_TINY = np.finfo(np.float64).tiny
 
 
 def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
@@ -289,7 +289,7 @@ def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
     behind = behind / variance.op("Sqrt").at_least(behind * 1e-6).at_least(_TINY)
     parts = []
     for node in NODES:
-        x = behind + float(node)
+        x = behind + node
         below = x.normal().at_least(1e-12)
         others = below.op("ReduceProd", axes=[0], keepdims=1) / below
         parts.append((x * x * -0.5).op("Exp") * others)
@@ -520,8 +520,11 @@ class _Graph:
     def model(self, outputs: list[str], name: str, classes: Array, points: Floats) -> Any:
         """Return the checked ONNX model."""
         helper, wide = self.onnx.helper, ["n", len(classes)]
-        shapes = {"label": (self.label_type, ["n"]), "probabilities": (self.double, wide)}
-        shapes["decision"] = (self.double, ["n"] if len(classes) == 2 else wide)
+        shapes = {
+            "label": (self.label_type, ["n"]),
+            "decision": (self.double, ["n"] if len(classes) == 2 else wide),
+            "probabilities": (self.double, wide),
+        }
         inputs = [helper.make_tensor_value_info("X", self.double, ["n", points.shape[1]])]
         info = [helper.make_tensor_value_info(output, *shapes[output]) for output in outputs]
         graph = helper.make_graph(self.nodes, name, inputs, info, self.constants)
