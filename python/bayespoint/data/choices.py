@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,8 +30,7 @@ def read(y: Any, X: Any, groups: Any = None, name: str = "y", *, n_features: int
         raise TypeError(f"{name} must be choices in memory; got Blocks, which only `fit` takes")
     y, n_items = _places(y, X, name), count(X)
     if isinstance(y, Sequence) and all(isinstance(row, Sequence) for row in y):
-        width = max(map(len, y), default=0)
-        y = [[*row, *[-1] * (width - len(row))] for row in y]
+        y = list(zip(*itertools.zip_longest(*y, fillvalue=-1), strict=True))
     rows = validation.dense(name, y)
     if rows.ndim == 1 and len(rows):
         return _of_relevance(rows, n_items, groups, n_features)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -423,13 +424,14 @@ def _operator(kind: str) -> Callable[[_Value, Any], _Value]:
     return lambda value, other: value.op(kind, other)
 
 
+@dataclass
 class _Value:
     """A value that a graph computes. Arithmetic with numbers, arrays and others adds nodes."""
 
     __array_ufunc__ = None  # lets NumPy's arrays defer to the operators here
 
-    def __init__(self, graph: _Graph, name: str) -> None:
-        self.graph, self.name = graph, name
+    graph: _Graph
+    name: str
 
     def op(self, kind: str, *others: Any, output: str | None = None, **attributes: Any) -> _Value:
         """Add a node of this value and others; numbers and arrays become constants."""

@@ -100,10 +100,9 @@ def _by_evidence(
             "log_labeling_probability needs a kernel that can be evaluated; got "
             "kernel='precomputed'"
         )
-    points = model.points(X)
     softness = np.concatenate([basis.softness, np.full(len(index), hyper.softness)])
     label = np.concatenate([model.label, index])
-    gram = kernels.evaluate(hyper.kernel, joined(basis.points, points))
+    gram = kernels.evaluate(hyper.kernel, joined(basis.points, model.points(X)))
 
     def log_p(size: int) -> Evidence:
         part = np.ascontiguousarray(gram[:size, :size])

@@ -146,8 +146,7 @@ def suggest_query(mixture: Mixture, X: ArrayLike, n: int) -> Indices:
     n = validation.integer("n", n, low=1)
     if n > (most := count(X)):
         raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
-    lead = mixture.first.labels.predicts.lead(mixture.votes(X))
-    return np.argsort(lead, kind="stable")[:n]
+    return np.argsort(mixture.first.labels.predicts.lead(mixture.votes(X)), kind="stable")[:n]
 
 
 def _kept(mixture: Mixture) -> list[LeftOut]:
