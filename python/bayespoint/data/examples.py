@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from bayespoint.data.columns import Columns
 from bayespoint.data.executors import Executor, Threads
 from bayespoint.data.warps import Warped
 from bayespoint.kernels.products import in_rows
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
 
 ROWS = 8192  # most examples for which features and moments are computed at a time
 _FEWEST_ROWS = 1024  # fewest examples of a block in memory, if there are more
@@ -90,7 +93,7 @@ class Table:
 
     classes: Array  # (n_classes,) labels, sorted or from the lowest
     examples: Examples
-    transform: Any  # what the inputs went through before the kernel, a StandardScaler or None
+    transform: StandardScaler | None  # what the inputs went through before the kernel
     totals: Floats  # (n_classes,) sums of the weights of the observations
     seen: Mapping[str, Any]
     """Attributes that the estimator gets from the reading, None where there are none."""
