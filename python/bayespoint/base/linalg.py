@@ -112,7 +112,7 @@ Inverse = tuple[Factor, Floats]
 
 def interruptible_step(work: float) -> int:
     """Return how many rows of `work` multiplications each to process between checks for Ctrl-C."""
-    return max(1, int(_STEP_WORK / work)) if work > 0 else 1
+    return int(_STEP_WORK / max(work, 1.0))
 
 
 def cholesky(matrix: Floats, report: Report = None) -> int:

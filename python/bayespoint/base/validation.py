@@ -395,7 +395,8 @@ def gram_matrix(
 
 
 def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
-    """Return slices that cut ``range(n)`` into parts of at most `size`."""
+    """Return slices that cut ``range(n)`` into parts of at most `size`, or of 1 if that is less."""
+    size = max(1, size)
     return (slice(begin, min(begin + size, n)) for begin in range(0, n, size))
 
 

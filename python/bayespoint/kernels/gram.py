@@ -159,6 +159,6 @@ def product(c: Floats, gram: Gram) -> Floats:
         return c @ gram
     m = len(gram)
     values = np.zeros_like(c)
-    for rows in validation.blocks(m, max(1, _BLOCK_BYTES // (8 * m))):
+    for rows in validation.blocks(m, _BLOCK_BYTES // (8 * m)):
         values += c[..., rows] @ gram[rows].astype(np.float64)
     return values

@@ -174,7 +174,7 @@ def _dense(X: Floats, Y: Floats | None) -> Floats:
     n = len(X)
     if n * len(other) <= _MAX_ENTRIES and n * other.size <= _MAX_WORK:
         return X @ other.T
-    step = max(1, min(_BLOCK_ENTRIES // max(1, len(other)), _MAX_WORK // max(1, other.size)))
+    step = min(_BLOCK_ENTRIES // max(1, len(other)), _MAX_WORK // max(1, other.size))
     gram = np.empty((n, len(other)))
     for rows in validation.blocks(n, step):
         if Y is not None:

@@ -253,7 +253,7 @@ class RBF(Stationary):
         gram = inner(left, None if Y is None else right)
         half_left, half_right = half_left / 2, half_right / 2
         long = is_sparse and half_left.max(initial=0.0) + half_right.max(initial=0.0) > _LONG
-        for rows in validation.blocks(len(gram), max(1, _CACHED_VALUES // max(1, len(half_right)))):
+        for rows in validation.blocks(len(gram), _CACHED_VALUES // max(1, len(half_right))):
             block = gram[rows]
             block -= np.add.outer(half_left[rows], half_right)
             np.minimum(block, 0.0, out=block)
@@ -393,7 +393,7 @@ class RationalQuadratic(Stationary):
         alpha: float = given(self, "alpha")
         [ratio] = of_distances(X, Y, terms=((0.0, 0.0, 1.0),))
         values = np.empty_like(ratio)
-        for rows in validation.blocks(len(ratio), max(1, _CACHED_VALUES // max(1, ratio.shape[1]))):
+        for rows in validation.blocks(len(ratio), _CACHED_VALUES // max(1, ratio.shape[1])):
             ratio[rows] /= 2 * alpha
             block = np.log1p(ratio[rows], out=values[rows])  # accurate where values are near 1
             block *= -alpha

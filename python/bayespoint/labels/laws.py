@@ -204,7 +204,7 @@ class OneWall(Interval):
         require_range(values, variance)
         with np.errstate(all="ignore"):  # without variance infinite, or NaN for ties
             p = values[0] * (math.sqrt(lengths.mean_square) / np.sqrt(variance)[:, None])
-        for rows in validation.blocks(len(p), max(1, _BLOCK // p.shape[1])):
+        for rows in validation.blocks(len(p), _BLOCK // p.shape[1]):
             p[rows] = lengths.probability(p[rows])
         mean = np.nan_to_num(p, nan=0.5).mean(axis=1)
         with np.errstate(divide="ignore"):

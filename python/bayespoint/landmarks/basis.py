@@ -159,7 +159,7 @@ class Basis(Stored):
     def blocks(self, X: Any, n_values: int) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of kernel values, of which `n_values` follow for each input."""
         size = int(_BLOCK_BYTES / (8 * (3 * len(self) + 2 * n_values)))
-        for rows in validation.blocks(count(X), max(1, size)):
+        for rows in validation.blocks(count(X), size):
             yield rows, self.kernel_values(X[rows])
 
     def features(self, X: Any) -> Floats:

@@ -109,7 +109,7 @@ def predict_proba_interval(
     if diag is not None:
         diag = validation.dual_coef("diag", diag, n)
     found = np.empty((2, n, len(mixture.classes)))
-    for rows in validation.blocks(n, max(1, _VALUES // (len(share) * len(mixture.classes)))):
+    for rows in validation.blocks(n, _VALUES // (len(share) * len(mixture.classes))):
         diagonal = None if diag is None else diag[rows]
         parts = [
             model.log_draws(points[rows], diagonal, mixture.class_weight)
