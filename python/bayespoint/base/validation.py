@@ -19,8 +19,8 @@ from sklearn.utils import check_random_state
 from bayespoint.base import memory
 
 Floats = NDArray[np.float64]
-Labels = NDArray[np.int8]
 Indices = NDArray[np.intp]
+Integers = NDArray[np.int64]
 Singles = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 Array = NDArray[Any]

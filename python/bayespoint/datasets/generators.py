@@ -6,12 +6,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Flags, RandomState
-
-Targets = NDArray[np.int64]
+from bayespoint.base.validation import Flags, Integers, RandomState
 
 
 def make_teacher(
@@ -61,7 +58,7 @@ def make_words(
     motif: str = "abba",
     noise: float = 0.0,
     random_state: RandomState = None,
-) -> tuple[list[str], Targets]:
+) -> tuple[list[str], Integers]:
     """Draw random words, some of which hold a motif: for `bayespoint.kernels.Spectrum`.
 
     Parameters
@@ -118,7 +115,7 @@ def make_sets(
     size: tuple[int, int] = (3, 9),
     noise: float = 0.0,
     random_state: RandomState = None,
-) -> tuple[list[frozenset[int]], Targets]:
+) -> tuple[list[frozenset[int]], Integers]:
     """Draw random sets, with labels by the majority: for `bayespoint.kernels.SetIntersection`.
 
     Parameters
@@ -157,7 +154,7 @@ def make_sets(
     return sets, _flipped(most, noise, rng)
 
 
-def _flipped(positive: Flags, noise: float, rng: np.random.Generator) -> Targets:
+def _flipped(positive: Flags, noise: float, rng: np.random.Generator) -> Integers:
     """Return labels -1 and +1, each flipped with probability `noise`."""
     rate = validation.rate("noise", noise)
     if rate:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint import _core
-from bayespoint.base.validation import Array, Floats
+from bayespoint.base.validation import Array, Floats, Integers
 
-Trials = tuple[NDArray[np.int64], Floats]
+Trials = tuple[Integers, Floats]
 """The (n_trials,) balls, and (n_trials, 2) multiples of place and direction, added to the mean."""
 
 NODES = np.linspace(-7.25, 6.3125, 32)  # nodes of the integral, relative to the largest mean

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Integers
 
 MOST_TERMS = 3  # most coordinates of a wall
 
@@ -45,9 +45,9 @@ class Walls:
     True
     """
 
-    coordinates: NDArray[np.int64]
+    coordinates: Integers
     coefficients: Floats
-    observations: NDArray[np.int64]
+    observations: Integers
 
     def __init__(
         self, coordinates: ArrayLike, coefficients: ArrayLike, observations: ArrayLike | None = None
@@ -100,7 +100,7 @@ class Walls:
             raise ValueError(f"walls must have coordinates below {n}, the rows of gram; got {most}")
 
 
-def _whole(name: str, value: ArrayLike) -> NDArray[np.int64]:
+def _whole(name: str, value: ArrayLike) -> Integers:
     array = validation.dense(name, value)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold whole numbers; got {array.dtype}")

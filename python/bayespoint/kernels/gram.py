@@ -7,11 +7,11 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import clone
 
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Array, Floats
+from bayespoint.base.validation import Array, Floats, Singles
 from bayespoint.kernels import gaussian_process
 from bayespoint.kernels.base import Kernel, Scaled
 from bayespoint.kernels.dot_product import Linear, Polynomial
@@ -20,7 +20,7 @@ from bayespoint.kernels.products import count, in_rows
 from bayespoint.kernels.protocol import Inputs
 from bayespoint.kernels.stationary import RBF, Matern
 
-Gram = Floats | NDArray[np.float32]
+Gram = Floats | Singles
 """(m, m) kernel values of the examples, in C order."""
 
 _NAMED: dict[str, Any] = {

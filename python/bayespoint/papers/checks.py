@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bayespoint.base.validation import Flags, Floats, dense, interval
 
+Labels: TypeAlias = NDArray[np.int8]  # -1 and +1
 Numbers: TypeAlias = Any  # what a function returns that broadcasts: a float or an array
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.base.io import Savable
-from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.data.inputs import encode
 from bayespoint.engine.problem import Problem
 from bayespoint.estimators import inputs as estimators_inputs
@@ -23,6 +23,7 @@ from bayespoint.estimators.reading import TOO_MANY
 from bayespoint.papers.bounds.result import RiskBounds
 from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.bounds.tables import REFUSALS, bounds_of
+from bayespoint.papers.checks import Labels
 from bayespoint.papers.planes import Hyperplanes
 from bayespoint.version_space import VersionSpace
 

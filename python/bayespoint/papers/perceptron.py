@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayespoint import kernels
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.papers import compiled
 from bayespoint.papers.bounds.rows import Learned
+from bayespoint.papers.checks import Labels
 from bayespoint.papers.compiled import PerceptronSettings
 from bayespoint.papers.linear import LinearClassifier
 from bayespoint.papers.planes import Hyperplanes

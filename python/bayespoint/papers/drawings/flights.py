@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import SampleOptions
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.papers.checks import Labels
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
 

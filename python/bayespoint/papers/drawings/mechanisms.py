@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from scipy import spatial
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.papers.checks import Labels
 from bayespoint.papers.displays.sphere import chart, closed, corners_of, mesh, scaled
 from bayespoint.papers.drawings.appendix import (
     arrow,
