@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ class Derivatives(NamedTuple):
     curvatures: Floats  # (n_contrasts, n_contrasts, n) negative second derivatives
 
 
-@dataclass(frozen=True, eq=False)
-class Observed:
+class Observed(NamedTuple):
     r"""Labels of n observations: the law of their contrasts, and label noise.
 
     The latent values have independent noise of variance 1. A contrast that an observation lacks is
@@ -44,12 +42,12 @@ class Observed:
 
     law: str
     n_contrasts: int
-    floors: Floats = field(default_factory=lambda: np.empty(0))  # (n,); empty: no label noise
-    spans: Floats = field(default_factory=lambda: np.empty(0))  # (n,)
+    floors: Floats = np.empty(0)  # (n,); empty: no label noise
+    spans: Floats = np.empty(0)  # (n,)
 
     def part(self, rows: slice) -> Observed:
         """Return the labels of some observations."""
-        return replace(self, floors=self.floors[rows], spans=self.spans[rows])
+        return Observed(self.law, self.n_contrasts, self.floors[rows], self.spans[rows])
 
     def log_likelihoods(
         self, contrasts: Sequence[Array], trials: Trials, *, by_contrast: bool = False

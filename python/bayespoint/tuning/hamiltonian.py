@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ _LEAPS = 4  # number of leapfrog steps to a proposal
 _JITTER = 0.2  # deviation of the log of a step size: paths of one length could be periodic
 
 
-@dataclass(frozen=True, eq=False)
-class State:
+class State(NamedTuple):
     """Coordinates with the log density there."""
 
     u: Floats

@@ -177,8 +177,7 @@ class Span(NamedTuple):
         return Features.of(kernel, self.landmarks, self.offset, self.inputs)
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
+class Point(NamedTuple):
     """The evidence of a setting tried."""
 
     value: float

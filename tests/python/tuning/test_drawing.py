@@ -1,7 +1,6 @@
 """Settings drawn for an average are from their posterior."""
 
 import math
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -66,7 +65,7 @@ def ranks(n, n_classes=2, weight=1.0):
 
         def powered(u, target=target):
             point = target(u)
-            return replace(point, value=weight * point.value, slope=weight * point.slope)
+            return point._replace(value=weight * point.value, slope=weight * point.slope)
 
         renew = partial(renewed, target, rng) if weight == 1 else lambda state: state
         start, units = np.zeros(target.dimension), np.ones(target.dimension)
