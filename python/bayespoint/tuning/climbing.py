@@ -129,7 +129,7 @@ def _climbed(task: Task) -> tuple[Density, State]:
             pace = (time.monotonic() - began) / (max(1, len(record.rows) - tried) * work)
             if record.limit or (len(some.examples.label) == m and n_landmarks >= m):
                 break
-    gains = best[-1][1].evidence - _GAIN > best[0][1].evidence
+    gains = best[-1][1].point.value - _GAIN > best[0][1].point.value
     density, state = best[-1 if gains else 0]
     density.require(state)
     return density, state
@@ -161,9 +161,9 @@ def sharpened(density: Density, state: State) -> State:
             u[scales] -= math.log(_SHARPER) / density.spread[scales]
             ahead = density(u)
             density.objective.record.tell()
-            if ahead.stopped:
+            if ahead.stopped or not ahead.point.left_out.size:
                 break
-            gain = log_left_out(density, ahead) - log_p if ahead.left_out.size else np.zeros(1)
+            gain = log_left_out(density, ahead) - log_p
             if not gain.sum() > _SURE * gain.std() * math.sqrt(len(gain)):
                 break
             state, log_p = ahead, log_p + gain
@@ -174,9 +174,9 @@ def log_left_out(density: Density, state: State) -> Floats:
     """Return the log probabilities of the labels given all others, calibrated if the fit is."""
     task, label = density.objective.task, density.objective.task.examples.label
     labels = task.labels.with_noise((0.0, 0.0))
-    z = labels.decision_left_out(state.left_out, label)
+    z = labels.decision_left_out(state.point.left_out, label)
     if z is None:
-        return log_of(state.left_out)
+        return log_of(state.point.left_out)
     predictions = LeftOut(labels, z, label)
     calibrates = task.plan.calibrates_with(searched=True)
     return predictions.log_labels(predictions.factor() if calibrates else 1.0)

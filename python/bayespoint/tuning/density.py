@@ -142,7 +142,7 @@ class Density:
             kernel,
             softness,
             setting.label_noise,
-            state.evidence,
+            state.point.value,
             len(task.examples.label),
             task.columns,
             tried,

@@ -86,7 +86,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
         return [first.hyperparameters(start, tried)], limit
     with one_thread():  # by the same landmarks for all
         others = [_left_out(first, state) for state in together[least:]]
-    left_out = np.stack([*(state.left_out.ravel() for state in states[0]), *others])
+    left_out = np.stack([*(state.point.left_out.ravel() for state in states[0]), *others])
     shares = controlled(np.stack([state.slope for state in together]))
     mean = shares @ left_out
     chosen, weights = represent(left_out, mean, n)
@@ -189,7 +189,7 @@ def _left_out(density: Density, state: State) -> Floats:
     try:
         return density.objective.left_out(density.logarithms(state.u)).ravel()
     except np.linalg.LinAlgError:  # with other landmarks
-        return state.left_out.ravel()
+        return state.point.left_out.ravel()
 
 
 def controlled(scores: Floats) -> Floats:

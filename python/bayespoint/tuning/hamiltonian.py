@@ -32,16 +32,6 @@ class State(NamedTuple):
     point: Point = NOWHERE  # the setting tried with its evidence
     stopped: bool = False  # whether a limit ends the search with it
 
-    @property
-    def evidence(self) -> float:
-        """The evidence of the setting, in nats."""
-        return self.point.value
-
-    @property
-    def left_out(self) -> Floats:
-        """The probabilities of the labels, each given all others; empty without a setting."""
-        return self.point.left_out
-
 
 def chain(
     density: Callable[[Floats], State],

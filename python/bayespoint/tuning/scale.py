@@ -62,7 +62,7 @@ def choose(
                 continue
             task = Task(kernel, plan, moved, labels, budget)
             objective = Objective.of(task, n_landmarks, budget.choice_seed).without_rates()
-            value = climb(Density.of(objective, spreads=False), steps).evidence
+            value = climb(Density.of(objective, spreads=False), steps).point.value
             if objective.record.limit:
                 return scaler
             is_unit = transform is not scaler and isinstance(transform.warp, OneUnit)

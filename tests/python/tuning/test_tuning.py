@@ -88,7 +88,7 @@ def test_search_finds_the_best_of_a_grid():
     share = found.softness / variance(found.kernel(X))
     at = (np.log([found.kernel.sigma, share]) - density.center) / density.spread
     assert density(at).value >= max(grid) - 0.01
-    assert found.log_evidence == pytest.approx(density(at).evidence, abs=0.02)
+    assert found.log_evidence == pytest.approx(density(at).point.value, abs=0.02)
     assert found.names == COLUMNS
     assert found.tried.shape[1] == len(COLUMNS)
     assert "settings tried" in repr(found)
