@@ -375,28 +375,22 @@ class CompoundKernel(Kernel):
         return {"kernel": kernel}
 
     def __post_init__(self) -> None:
-        if not self._inner:
+        inner = self._inner.values()
+        if not inner:
             raise ValueError("parts must be one kernel or more; got none")
-        for kernel in self._inner.values():
+        for kernel in inner:
             if not callable(kernel) or isinstance(kernel, type):
                 raise TypeError(f"a kernel must be a kernel object or a callable; got {kernel!r}")
-        kinds = {requires_vectors(kernel) for kernel in self._inner.values()} - {None}
+        kinds = {requires_vectors(kernel) for kernel in inner} - {None}
         if len(kinds) > 1:
             raise ValueError(f"parts must be all kernels of vectors or none of them; got {self!r}")
-        validation.set_fields(self, requires_vector_input=next(iter(kinds), None))
-
-    @property
-    def accepts_sparse(self) -> bool:  # type: ignore[override]
-        return all(map(accepts_sparse, self._inner.values()))
-
-    @property
-    def accepts_limits(self) -> bool:  # type: ignore[override]
-        return all(map(accepts_limits, self._inner.values()))
-
-    @property
-    def semidefinite(self) -> bool:  # type: ignore[override]
-        """Whether every part is positive semidefinite."""
-        return all(map(is_semidefinite, self._inner.values()))
+        validation.set_fields(
+            self,
+            requires_vector_input=next(iter(kinds), None),
+            accepts_sparse=all(map(accepts_sparse, inner)),
+            accepts_limits=all(map(accepts_limits, inner)),
+            semidefinite=all(map(is_semidefinite, inner)),
+        )
 
     def parameters(self, X: Inputs) -> Parameters:
         return tuple(

@@ -13,7 +13,6 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import CompoundKernel, Kernel
 from bayespoint.kernels.functions import (
-    accepts_limits,
     diagonal,
     evaluate,
     part_diag_with_pullback,
@@ -98,18 +97,12 @@ class Weighted(CompoundKernel):
                 )
         if self.limits is not None:
             validation.set_fields(self, limits=_limits(self.limits))
-            if not accepts_limits(self.kernel):
+            if not self.accepts_limits:
                 raise TypeError(
                     f"limits must be None for {self.kernel!r}, which takes numbers only"
                 )
-
-    @property
-    def accepts_limits(self) -> bool:  # type: ignore[override]
-        return self.limits is None and accepts_limits(self.kernel)
-
-    @property
-    def accepts_sparse(self) -> bool:  # type: ignore[override]
-        return False
+        accepts_limits = self.limits is None and self.accepts_limits
+        validation.set_fields(self, accepts_sparse=False, accepts_limits=accepts_limits)
 
     def __call__(self, X: Floats, Y: Other = None) -> Floats:
         X, Y = pair_of_vectors(X, Y, accepts_sparse=False)
