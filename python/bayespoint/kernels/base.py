@@ -46,7 +46,6 @@ from bayespoint.kernels.protocol import (
     fields_of,
     given,
     has_params,
-    inside,
     numbered,
     plain_metric,
     shown,
@@ -347,7 +346,7 @@ class Constant(Kernel):
         return np.full(count(X), given(self, "value"))
 
     def parameters(self, X: Inputs) -> Parameters:
-        return (within(self.bounds, "value", 1.0, _REACH),) if self.value is None else ()
+        return (within(self.bounds, "value", 1.0),) if self.value is None else ()
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         return self(X, Y), partial(self._slopes, X)
@@ -394,7 +393,11 @@ class CompoundKernel(Kernel):
 
     def parameters(self, X: Inputs) -> Parameters:
         return tuple(
-            inside(parameter, prefix)
+            dataclasses.replace(
+                parameter,
+                name=prefix + parameter.name,
+                family=parameter.family and prefix + parameter.family,
+            )
             for prefix, kernel in self._inner.items()
             for parameter in parameters(kernel, X)
         )
@@ -555,7 +558,7 @@ class Scaled(CompoundKernel):
         return given(self, "factor") * diagonal(self.kernel, X)
 
     def parameters(self, X: Inputs) -> Parameters:
-        own = (within(self.bounds, "factor", 1.0, _REACH),) if self.factor is None else ()
+        own = (within(self.bounds, "factor", 1.0),) if self.factor is None else ()
         return own + super().parameters(X)
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:

@@ -106,7 +106,7 @@ class Polynomial(Kernel):
             return ()
         mean = float(squares(vectors("X", X)).mean())
         start = mean if mean > 0 and math.isfinite(mean) else 1.0
-        return (within(self.bounds, "coef0", start, (math.exp(-7), math.exp(7))),)
+        return (within(self.bounds, "coef0", start),)
 
     def with_pullback(self, X: Any, Y: Other = None) -> Pulled:
         coef0: float = given(self, "coef0")

@@ -121,7 +121,7 @@ def within(
     bounds: Bounds | None,
     name: str,
     start: float,
-    reach: tuple[float, float],
+    reach: tuple[float, float] = (math.exp(-7), math.exp(7)),
     spread: float = Parameter.spread,
     *,
     role: str = "",
@@ -132,12 +132,6 @@ def within(
     if not low < start < high:
         start = math.sqrt(low) * math.sqrt(high)  # the geometric mean of the bounds
     return Parameter(name, low, high, start, spread, role, family, bounds is not None)
-
-
-def inside(parameter: Parameter, prefix: str) -> Parameter:
-    """Return the parameter of a kernel inside another one, which adds a prefix to names."""
-    family = prefix + parameter.family if parameter.family else ""
-    return dataclasses.replace(parameter, name=prefix + parameter.name, family=family)
 
 
 def shown(value: object) -> str:
