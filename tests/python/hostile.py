@@ -127,7 +127,7 @@ OWN_TEXTS = (
     # what a function of the caller raises, here the builtin that stands for all: it is passed on
     (r"^len\(\) takes exactly one argument", {"kernel", "factor", "weight"}),
     # operators, whose operands have no names
-    (r"^a kernel can be (added to|multiplied with) kernels and", {"kernel", "factor"}),
+    (r"^a kernel can be added to or multiplied with kernels and", {"kernel", "factor"}),
 )
 """Texts that name no argument, and those that each is a word about.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial, reduce
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -52,9 +51,6 @@ from bayespoint.kernels.protocol import (
     unknown,
     within,
 )
-
-_K = TypeVar("_K", bound="Kernel")
-_REACH = (math.exp(-7), math.exp(7))  # bounds of a factor or constant
 
 
 class Kernel(Stored):
@@ -124,7 +120,19 @@ class Kernel(Stored):
         kernel object
             A new kernel, in which these parameters are given and have no bounds.
         """
-        return _replaced(self, values, {})
+        new: dict[str, Any] = {}
+        several: dict[str, dict[int, float]] = {}
+        for name, value in values.items():
+            field, indexed, k = name.removesuffix("]").partition("[")
+            if indexed:  # as "sigma[0]"
+                known = several.setdefault(field, dict(enumerate(getattr(self, field) or ())))
+                known[int(k)] = value
+            else:
+                new[field] = value
+        new |= {name: tuple(parts[k] for k in sorted(parts)) for name, parts in several.items()}
+        # Bounds and `per_feature` have no meaning once the parameter is given.
+        new |= {name: getattr(type(self), name) for name, until in self._until if until in new}
+        return dataclasses.replace(self, **new)  # type: ignore[type-var]
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         """Return the kernel values with a function for the derivatives of what is made of them.
@@ -197,19 +205,19 @@ class Kernel(Stored):
     __array_ufunc__ = None  # lets NumPy scalars defer to the methods here
 
     def __add__(self, other: object) -> Sum:
-        return Sum((self, _operand("added to", other)))
+        return Sum((self, _operand(other)))
 
     def __radd__(self, other: object) -> Kernel:
         if isinstance(other, int) and not isinstance(other, bool) and other == 0:
             return self  # the start of the builtin sum
-        return Sum((_operand("added to", other), self))
+        return Sum((_operand(other), self))
 
     def __mul__(self, other: object) -> Kernel:
-        factor = _operand("multiplied with", other)
+        factor = _operand(other)
         return self.__rmul__(factor) if isinstance(factor, Constant) else Product((self, factor))
 
     def __rmul__(self, other: object) -> Kernel:
-        factor = _operand("multiplied with", other)
+        factor = _operand(other)
         if not isinstance(factor, Constant):
             return Product((factor, self))
         if isinstance(self, Scaled) and self.factor is not None and factor.value is not None:
@@ -283,36 +291,18 @@ class Kernel(Stored):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        if not dataclasses.is_dataclass(self):
-            return copy.deepcopy(self)
-        return type(self)(**{k: clone(value, safe=False) for k, value in fields_of(self).items()})
+        return copy.deepcopy(self)
 
 
-def _operand(verb: str, other: object) -> Any:
+def _operand(other: object) -> Any:
     """Return the other operand of a sum or product as a kernel; a number becomes a constant."""
     if isinstance(other, (int, float, np.integer, np.floating)) and not isinstance(other, bool):
         return Constant(validation.positive("a number + or * a kernel", other))
     if callable(other) and not isinstance(other, type):
         return other
-    raise TypeError(f"a kernel can be {verb} kernels and positive numbers; got {other!r}")
-
-
-def _replaced(kernel: _K, values: ByName, fields: Mapping[str, Any]) -> _K:
-    """Return a kernel with other values of its own parameters, and other fields."""
-    new = dict(fields)
-    several: dict[str, dict[int, float]] = {}
-    for name, value in values.items():
-        field, indexed, k = name.removesuffix("]").partition("[")
-        if indexed:  # as "sigma[0]"
-            known = several.setdefault(field, dict(enumerate(getattr(kernel, field) or ())))
-            known[int(k)] = value
-        else:
-            new[field] = value
-    new |= {name: tuple(entries[k] for k in sorted(entries)) for name, entries in several.items()}
-    # Bounds and `per_feature` have no meaning once the parameter is given.
-    kind = type(kernel)
-    new |= {name: getattr(kind, name) for name, until in kind._until if until in new}
-    return dataclasses.replace(kernel, **new)  # type: ignore[type-var]
+    raise TypeError(
+        f"a kernel can be added to or multiplied with kernels and positive numbers; got {other!r}"
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -369,10 +359,6 @@ class CompoundKernel(Kernel):
         """The other kernels, by what stands before the names of their parameters."""
         return {self._prefix: self.kernel}  # type: ignore[attr-defined]
 
-    def _of(self, kernels: Iterable[Any]) -> dict[str, Any]:
-        [kernel] = kernels
-        return {"kernel": kernel}
-
     def __post_init__(self) -> None:
         inner = self._inner.values()
         if not inner:
@@ -409,11 +395,12 @@ class CompoundKernel(Kernel):
     def with_values(self, values: ByName) -> Self:
         inner = self._inner
         own = {k: value for k, value in values.items() if not k.startswith(tuple(inner))}
-        parts = (
+        parts = tuple(
             replace(kernel, {k[len(p) :]: v for k, v in values.items() if k.startswith(p)})
             for p, kernel in inner.items()
         )
-        return _replaced(self, own, self._of(parts))
+        fields = {"parts": parts} if hasattr(self, "parts") else {"kernel": parts[0]}
+        return dataclasses.replace(super().with_values(own), **fields)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, repr=False)
@@ -432,9 +419,6 @@ class CompositeKernel(CompoundKernel):
     @property
     def _inner(self) -> dict[str, Any]:
         return {f"{number}.": part for number, part in enumerate(self.parts)}
-
-    def _of(self, kernels: Iterable[Any]) -> dict[str, Any]:
-        return {"parts": tuple(kernels)}
 
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
         return self._combined(evaluate(part, X, Y) for part in self.parts)
