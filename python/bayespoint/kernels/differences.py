@@ -10,7 +10,7 @@ import numpy as np
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Indices
 from bayespoint.kernels.base import CompoundKernel
-from bayespoint.kernels.functions import diagonal, evaluate, parameters, part_with_pullback
+from bayespoint.kernels.functions import diagonal, evaluate, paired, parameters, part_with_pullback
 from bayespoint.kernels.protocol import (
     Inputs,
     Metric,
@@ -78,8 +78,7 @@ class Differences(CompoundKernel):
         if len(items) * len(others) <= _DENSE * len(X):
             across = evaluate(self.kernel, items, others)[place, other]
         else:
-            parts = ((first[rows], second[rows]) for rows in validation.blocks(len(X), 32))
-            across = np.concatenate([evaluate(self.kernel, *part).diagonal() for part in parts])
+            across = paired(self.kernel, first, second)
         own, signs = diagonal(self.kernel, items)[place], _signs(X)
         own += signs**2 * diagonal(self.kernel, others)[other]
         found = np.maximum(own + 2 * signs * across, 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.kernels import gaussian_process
 from bayespoint.kernels.products import count, counts, in_rows, pair_of_vectors
 from bayespoint.kernels.protocol import (
+    AnyKernel,
     ByName,
     Inputs,
     Metric,
@@ -139,27 +139,30 @@ def is_reproducible(kernel: object) -> bool:
     return is_semidefinite(kernel) or gaussian_process.is_gp(kernel)
 
 
-def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Other = None) -> Floats:
+def evaluate(kernel: AnyKernel, X: Inputs, Y: Other = None) -> Floats:
     """Return ``kernel(X, Y)``, checked; callables of other origins get `X` twice for ``Y=None``."""
     if not callable(kernel) or isinstance(kernel, type):
         raise TypeError(f"kernel must be a kernel object or a callable k(X, Y); got {kernel!r}")
-    if Y is None and not isinstance(kernel, Stored) and not gaussian_process.is_gp(kernel):
-        value: Any = kernel(X, X)
-    else:
-        value = kernel(X, Y)
-    return _checked("kernel(X, Y)", value, counts(X, Y))
+    if Y is None and not (isinstance(kernel, Stored) or gaussian_process.is_gp(kernel)):
+        Y = X
+    return _checked("kernel(X, Y)", kernel(X, Y), counts(X, Y))
 
 
-def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
+def diagonal(kernel: AnyKernel, X: Inputs) -> Floats:
     """Return the checked values ``k(x, x)``, by the kernel's method ``diag`` if it has one."""
     if hasattr(kernel, "diag"):
         with validation.overflowing():
             values = kernel.diag(X)
         return np.asarray(_checked("kernel.diag(X)", values, (count(X),)), dtype=np.float64)
     X = in_rows(X)
+    return paired(kernel, X, X)
+
+
+def paired(kernel: AnyKernel, X: Inputs, Y: Inputs) -> Floats:
+    """Return the checked values ``k(x, y)`` of pairs of inputs, from blocks of kernel values."""
     values = np.empty(count(X))
     for rows in validation.blocks(len(values), 32):
-        values[rows] = evaluate(kernel, X[rows], X[rows]).diagonal()
+        values[rows] = evaluate(kernel, X[rows], Y[rows]).diagonal()
     return values
 
 

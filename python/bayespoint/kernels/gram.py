@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -17,7 +16,7 @@ from bayespoint.kernels.base import Kernel, Scaled
 from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.functions import evaluate, is_semidefinite, parameters, replace
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.kernels.protocol import Inputs
+from bayespoint.kernels.protocol import AnyKernel, Inputs
 from bayespoint.kernels.stationary import RBF, Matern
 
 Gram = Floats | Singles
@@ -40,7 +39,7 @@ _BLOCK = 2048  # number of examples in a block: enough for BLAS to be fast, and 
 _BLOCK_BYTES = 64 * 2**20  # approximate memory of a block of singles that are made doubles
 
 
-def resolve(kernel: Any) -> Callable[..., Any] | str:
+def resolve(kernel: Any) -> AnyKernel | str:
     """Return the kernel of a setting; kernel objects are copied, since they may be changed."""
     if kernel is None:
         return Scaled(Matern(nu=2.5))
@@ -88,7 +87,7 @@ def at_start(kernel: object, X: Inputs) -> Any:
 
 
 def training_gram(
-    kernel: Callable[..., Any] | str, X: Inputs, offset: float, softness: Floats
+    kernel: AnyKernel | str, X: Inputs, offset: float, softness: Floats
 ) -> tuple[Floats, bool]:
     """Return the checked kernel matrix of the training inputs, without offset and softness.
 
@@ -107,7 +106,7 @@ def training_gram(
     return gram, not np.may_share_memory(gram, value)
 
 
-def gram_matrix(X: Inputs, kernel: Callable[..., Any], *, dtype: DTypeLike = np.float32) -> Array:
+def gram_matrix(X: Inputs, kernel: AnyKernel, *, dtype: DTypeLike = np.float32) -> Array:
     """Return the kernel matrix of `X`, filled in blocks of 2048 x 2048 kernel values.
 
     It is symmetric to the last bit: :class:`bayespoint.VersionSpace` does not copy singles.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ from bayespoint.kernels.functions import (
     part_diag_with_pullback,
     part_with_pullback,
 )
-from bayespoint.kernels.protocol import Inputs, Other, Pulled, Slopes, added
+from bayespoint.kernels.protocol import AnyKernel, Inputs, Other, Pulled, Slopes, added
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Normalized(CompoundKernel):
         return f"normalize({self.kernel!r})"
 
 
-def normalize(kernel: Callable[..., Any]) -> Kernel:
+def normalize(kernel: AnyKernel) -> Kernel:
     """Return the kernel ``k(x, x') / sqrt(k(x, x) k(x', x'))``, with feature vectors of length 1.
 
     Version space does not change, since planes do not depend on the lengths of their normals.

@@ -13,6 +13,7 @@ import numpy as np
 from bayespoint.base import validation
 from bayespoint.base.validation import Array, Floats, Indices
 
+AnyKernel = Callable[..., Any]  # an object of this package or scikit-learn's, or a function k(X, Y)
 Inputs = Array
 Other = Inputs | None  # second inputs of a kernel; None stands for the first ones
 Bounds = tuple[float, float]

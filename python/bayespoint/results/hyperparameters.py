@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats, Noise
+from bayespoint.kernels.protocol import AnyKernel
 from bayespoint.results.result import Result, Rows, as_columns
 
 
@@ -21,7 +21,7 @@ class Search(Result):
     _title = "Search by evidence"
     _shapes = "nc: tried; c: names; p: r_hat"
 
-    kernel: Callable[..., Any] | str
+    kernel: AnyKernel | str
     """The kernel with the parameters found."""
     softness: float
     """The softness found, or the one given."""
@@ -98,7 +98,7 @@ class Hyperparameters(Stored):
     _shapes = "sf: relevance"
 
     transform: Any  # what inputs go through before the kernel, a scaler or None
-    kernel: Callable[..., Any] | str  # the kernel, or "precomputed"
+    kernel: AnyKernel | str  # the kernel, or "precomputed"
     softness: float  # variance of the Gaussian noise on the latent function
     label_noise: Noise  # of the first and the second of two classes
     search: Search | None = None  # the search that found them; None if all were given
