@@ -191,13 +191,13 @@ def dense(name: str, value: ArrayLike) -> Array:
     return array
 
 
-def finite(name: str, array: Array, *, verb: str = "holds") -> None:
+def finite(name: str, array: Array) -> None:
     """Raise ValueError if the array, of at least one dimension, has an entry that is not finite."""
     with overflowing():
         if np.isfinite(array.sum()):  # in most cases; the sum of large numbers may overflow
             return
     if not all(np.isfinite(array[rows]).all() for rows in blocks(len(array))):
-        raise ValueError(f"{name} must be finite; it {verb} NaN or infinity")
+        raise ValueError(f"{name} must be finite; it holds NaN or infinity")
 
 
 def refuse_masked(name: str, value: object, *, unused_masks: bool = False) -> None:

@@ -173,5 +173,5 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
     array = validation.dense(f"the value of {name}", value)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}; got shape {array.shape}")
-    validation.finite(name, array, verb="returned")
+    validation.finite(name, array)
     return array
