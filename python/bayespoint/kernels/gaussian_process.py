@@ -5,6 +5,7 @@ They are evaluated as they are. A `WhiteKernel` adds to the diagonal only, and s
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -23,20 +24,15 @@ def is_gp(kernel: object) -> bool:
 
 def parameters(kernel: Any) -> Parameters:
     """Return the hyperparameters that are not fixed, with their own bounds and values."""
-    owners = _owners(kernel)
-    if not owners:
-        return ()
+    owners, found = _owners(kernel), []
     with np.errstate(all="ignore"):
-        bounds = np.atleast_2d(kernel.bounds)
-    for name, (low, high) in zip(owners, bounds, strict=True):
-        if not (np.isfinite(low) and np.isfinite(high) and low <= high):
-            raise ValueError(
-                f"the bounds of {name} must be positive, finite and in order; got "
-                f"{np.exp([low, high]).tolist()}: change them, or make them 'fixed'"
-            )
-    found = []
-    pairs, starts = np.exp(bounds).tolist(), np.exp(kernel.theta).tolist()
+        pairs, starts = np.exp(kernel.bounds).tolist(), np.exp(kernel.theta).tolist()
     for (name, owner), (low, high), start in zip(owners.items(), pairs, starts, strict=True):
+        if not 0 < low <= high < math.inf:
+            raise ValueError(
+                f"the bounds of {name} must be positive, finite and in order; got {[low, high]}: "
+                "change them, or make them 'fixed'"
+            )
         role = "length" if owner.name.split("__")[-1] == "length_scale" else ""
         family = owner.name if role and owner.n_elements > 1 else ""
         own = not np.allclose((low, high), _DEFAULT_BOUNDS)
