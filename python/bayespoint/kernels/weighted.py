@@ -106,34 +106,38 @@ class Weighted(CompoundKernel):
 
     def __call__(self, X: Floats, Y: Other = None) -> Floats:
         X, Y = pair_of_vectors(X, Y, accepts_sparse=False)
-        return evaluate(self.kernel, *self._weighted(X, Y))
+        return evaluate(self.kernel, self._weighted(X), self._weighted(Y))
 
     def diag(self, X: Floats) -> Floats:
-        return diagonal(self.kernel, self._weighted(vectors("X", X, accepts_sparse=False))[0])
+        return diagonal(self.kernel, self._weighted(vectors("X", X, accepts_sparse=False)))
 
-    def _weighted(self, X: Any, Y: Any | None = None) -> tuple[Any, Any | None]:
+    def _weighted(self, X: Any) -> Any:
+        """Return the weighted rows; None stays None."""
+        if X is None:
+            return None
         each = factors_of(self)
         if X.shape[1] != len(each):
             raise ValueError(
                 f"{'weights' if self.groups is None else 'groups'} must hold one for each of "
                 f"{X.shape[1]} features; got {len(each)}"
             )
-        return self._limited(X) * each, None if Y is None else self._limited(Y) * each
+        return self._limited(X) * each
 
     def _limited(self, X: Any) -> Any:
-        if self.limits is None:
+        limits = self.limits
+        if limits is None:
             return X
-        if X.shape[1] != len(self.limits):
+        if X.shape[1] != len(limits):
             raise ValueError(
-                f"limits must hold one for each of {X.shape[1]} features; got {len(self.limits)}"
+                f"limits must hold one for each of {X.shape[1]} features; got {len(limits)}"
             )
-        return Mixed(X, np.array(self.limits)) if math.isfinite(self.limits[-1]) else X
+        return Mixed(X, np.array(limits)) if math.isfinite(limits[-1]) else X
 
     def parameters(self, X: Floats) -> Parameters:
         """Return "kernel.<name>" for those of the kernel, then "weights[0]", "weights[1]", ...."""
         X = vectors("X", X, accepts_sparse=False)
         if self.weights is not None:
-            return super().parameters(self._weighted(X)[0])
+            return super().parameters(self._weighted(X))
         inner = super().parameters(self._limited(X))
         n = X.shape[1] if self.groups is None else len(set(self.groups))
         return inner + tuple(
@@ -165,11 +169,11 @@ class Weighted(CompoundKernel):
         )
 
     def with_pullback(self, X: Floats, Y: Other = None) -> Pulled:
-        values, pullback = part_with_pullback(self.kernel, *self._weighted(X, Y))
+        values, pullback = part_with_pullback(self.kernel, self._weighted(X), self._weighted(Y))
         return values, lambda by_values: self._named(*pullback(by_values))
 
     def diag_with_pullback(self, X: Floats) -> Pulled:
-        values, pullback = part_diag_with_pullback(self.kernel, self._weighted(X)[0])
+        values, pullback = part_diag_with_pullback(self.kernel, self._weighted(X))
         return values, lambda by_diag: self._named(*pullback(by_diag))
 
     def _named(self, inner: ByName, by_features: Floats | None) -> Slopes:
