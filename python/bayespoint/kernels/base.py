@@ -503,8 +503,9 @@ class Product(CompositeKernel):
         return self._combined(values), pullback
 
     def __repr__(self) -> str:
-        parts = (f"({p!r})" if isinstance(p, (Sum, Scaled)) else repr(p) for p in self.parts)
-        return " * ".join(parts)
+        return " * ".join(
+            f"({p!r})" if isinstance(p, (Sum, Scaled)) else repr(p) for p in self.parts
+        )
 
 
 @dataclass(frozen=True)

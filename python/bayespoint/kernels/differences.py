@@ -66,8 +66,8 @@ class Differences(CompoundKernel):
         # Many comparisons are of few items.
         (items, place), (others, other) = _distinct(_ends(X)), _distinct(_ends(Y))
         values = evaluate(self.kernel, items, others)
-        by_other = np.split(values[:, other], 2, axis=1)
-        values = by_other[0] + _signs(Y) * by_other[1]
+        first, second = np.split(values[:, other], 2, axis=1)
+        values = first + _signs(Y) * second
         first, second = np.split(values[place], 2)
         return first + _signs(X)[:, None] * second
 

@@ -129,7 +129,7 @@ def _by_weights(X: Any, Y: Any | None, by_products: Floats) -> Floats | None:
         return None
     is_mixed = isinstance(X, Mixed)
     left, right = (X.numbers, other.numbers) if is_mixed else (X, other)
-    slopes = np.asarray(2 * np.einsum("ij,ij->j", by_products.T @ left, right))
+    slopes = 2 * np.einsum("ij,ij->j", by_products.T @ left, right)
     if not is_mixed:
         return slopes
     left, right = X.categories, other.categories

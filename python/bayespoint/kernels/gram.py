@@ -30,10 +30,10 @@ _NAMED: dict[str, Any] = {
 }
 
 _OTHERS = {
-    "matern": "write Matern(); a Matérn kernel is part of the default, kernel=None",
-    "sigmoid": "it is not positive definite; kernel=None is a good default",
+    "matern": ": write Matern(); a Matérn kernel is part of the default, kernel=None",
+    "sigmoid": ": it is not positive definite; kernel=None is a good default",
 }
-"""What to write in place of other names."""
+"""What to write in place of other names, as the end of a message."""
 
 _BLOCK = 2048  # number of examples in a block: enough for BLAS to be fast, and 32 MiB of doubles
 _BLOCK_BYTES = 64 * 2**20  # approximate memory of a block of singles that are made doubles
@@ -43,9 +43,11 @@ def resolve(kernel: Any) -> AnyKernel | str:
     """Return the kernel of a setting; kernel objects are copied, since they may be changed."""
     if kernel is None:
         return Scaled(Matern(nu=2.5))
+    hint = ""
     if isinstance(kernel, str):
         if kernel in _NAMED:
             return _NAMED[kernel]
+        hint = _OTHERS.get(kernel, "")
     elif callable(kernel) and not isinstance(kernel, type):
         if gaussian_process.is_gp(kernel):
             gaussian_process.refuse_invalid(kernel)
@@ -58,7 +60,6 @@ def resolve(kernel: Any) -> AnyKernel | str:
             f"kernel must be a kernel object; {name} is a class: write {name}()"
         )
     names = ", ".join(map(repr, _NAMED))
-    hint = f": {_OTHERS[kernel]}" if isinstance(kernel, str) and kernel in _OTHERS else ""
     raise ValueError(
         f"kernel must be one of {names}, a kernel object or a callable k(X, Y); got {kernel!r}"
         f"{hint}"
@@ -145,10 +146,11 @@ def gram_matrix(X: Inputs, kernel: AnyKernel, *, dtype: DTypeLike = np.float32) 
             values = evaluate(kernel, left, X[columns])
             gram[rows, columns] = values
             gram[columns, rows] = values.T
-        gram[rows, rows] = evaluate(kernel, left)
-        if not np.array_equal(gram[rows, rows], gram[rows, rows].T):
-            lower = np.tril(gram[rows, rows])
-            gram[rows, rows] = lower + np.tril(lower, -1).T
+        corner = gram[rows, rows]
+        corner[:] = evaluate(kernel, left)
+        if not np.array_equal(corner, corner.T):
+            lower = np.tril(corner)
+            corner[:] = lower + np.tril(lower, -1).T
     return gram
 
 

@@ -177,13 +177,14 @@ def _dense(X: Floats, Y: Floats | None) -> Floats:
     step = min(_BLOCK_ENTRIES // max(1, len(other)), _MAX_WORK // max(1, other.size))
     gram = np.empty((n, len(other)))
     for rows in validation.blocks(n, step):
+        part = X[rows]
         if Y is not None:
-            np.matmul(X[rows], other.T, out=gram[rows])
+            np.matmul(part, other.T, out=gram[rows])
             continue
         before = slice(0, rows.start)
-        np.matmul(X[rows], X[before].T, out=gram[rows, before])
+        np.matmul(part, X[before].T, out=gram[rows, before])
         gram[before, rows] = gram[rows, before].T
-        gram[rows, rows] = X[rows] @ X[rows].T
+        gram[rows, rows] = part @ part.T
     return gram
 
 

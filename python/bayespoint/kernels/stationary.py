@@ -52,11 +52,12 @@ _ROUNDING = 1e-12  # largest rounding error of an exponent, relative to the squa
 _REACH, _SPREAD = (math.exp(-4), math.exp(5)), 1.0
 """Bounds of a length scale relative to its start, a rule of thumb, and its spread."""
 
+Scales = float | tuple[float, ...]  # one length scale for all features, or one for each
+_Profile = tuple[float, tuple[Terms, ...]]
+
 
 def _dense(X: Any) -> Any:
-    if isinstance(X, Mixed):
-        return X
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, order="C")
+    return X.toarray(order="C") if sparse.issparse(X) else X
 
 
 def _exponential(values: Floats) -> None:
@@ -65,7 +66,7 @@ def _exponential(values: Floats) -> None:
         np.exp(values, out=values)
 
 
-def units_of(sigma: float | tuple[float, ...], X: Any) -> Floats:
+def units_of(sigma: Scales, X: Any) -> Floats:
     """Return the length scales as an array of shape () or (n_features,)."""
     units = np.asarray(sigma)
     if units.ndim and X.shape[1] != len(units):
@@ -76,10 +77,9 @@ def units_of(sigma: float | tuple[float, ...], X: Any) -> Floats:
     return units
 
 
-def scales(name: str, values: Any) -> float | tuple[float, ...]:
+def scales(name: str, values: Any) -> Scales:
     """Return a checked length scale, or one for each feature."""
-    is_one = type(values) is float or not isinstance(values, (Sequence, np.ndarray))
-    if is_one or isinstance(values, str):
+    if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)):
         return validation.positive(name, values)
     flat = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not isinstance(flat, list) or not flat:
@@ -98,7 +98,7 @@ class Stationary(Kernel):
     close points, and the matrix might not be positive semidefinite.
     """
 
-    sigma: float | tuple[float, ...] | None = None
+    sigma: Scales | None = None
     _: KW_ONLY
     per_feature: bool = False
     bounds: Bounds | None = None
@@ -130,7 +130,7 @@ class Stationary(Kernel):
         left, right = self._pair_in_units(X, Y)
         return of_distances(left, right, city_block=self._city_block, rate=rate, terms=terms[:1])[0]
 
-    def _profile(self) -> tuple[float, tuple[Terms, ...]]:
+    def _profile(self) -> _Profile:
         """Return rate and terms for `of_distances`, also those of `_with_radial` if others."""
         raise NotImplementedError
 
@@ -142,15 +142,15 @@ class Stationary(Kernel):
         if self.sigma is not None:
             return ()
         X = vectors("X", X)
+        d = X.shape[1]
         if self.per_feature:
-            d = X.shape[1]
             columns = X.tocsc() if sparse.issparse(X) else X
             scales = {f"sigma[{k}]": scale_of(columns[:, [k]]) * math.sqrt(d) for k in range(d)}
         else:
             scales = {"sigma": scale_of(X)}
         family = "sigma" if self.per_feature else ""
         # City-block distances in d dimensions are typically sqrt(d) times Euclidean ones.
-        unit = math.sqrt(X.shape[1]) if self._city_block else 1.0
+        unit = math.sqrt(d) if self._city_block else 1.0
         return tuple(
             within(self.bounds, name, unit * scale, _REACH, _SPREAD, role="length", family=family)
             for name, scale in scales.items()
@@ -169,8 +169,8 @@ class Stationary(Kernel):
 
     def _summand(self, d: int) -> Summand:
         rate, terms = self._profile()
-        measure, scale = "city block" if self._city_block else "distance", np.ones(d)
-        scale /= np.asarray(given(self, "sigma"))
+        measure = "city block" if self._city_block else "distance"
+        scale = np.ones(d) / given(self, "sigma")
         return Summand(measure, 1.0, scale, rate, (terms[0], terms[-1]))
 
     def _with_radial(self, X: Floats, Y: Other) -> tuple[Floats, Floats]:
@@ -309,7 +309,7 @@ class Laplacian(Stationary):
     def summands(self, d: int) -> Summands:
         return (self._summand(d),)
 
-    def _profile(self) -> tuple[float, tuple[Terms, ...]]:
+    def _profile(self) -> _Profile:
         return 1.0, ((1.0, 0.0, 0.0),)
 
 
@@ -341,7 +341,7 @@ class Matern(Stationary):
     def summands(self, d: int) -> Summands:
         return (self._summand(d),) if self.nu > 1 else ()  # else dk / d(r^2) is infinite at 0
 
-    def _profile(self) -> tuple[float, tuple[Terms, ...]]:
+    def _profile(self) -> _Profile:
         rate = math.sqrt(2 * self.nu)
         if self.nu < 1:
             return rate, ((1.0, 0.0, 0.0),)
@@ -414,10 +414,8 @@ class RationalQuadratic(Stationary):
         by_alpha = given(self, "alpha") * (values - radial) + xlogy(values, values)
         return {**named, "alpha": float(np.vdot(by_values, by_alpha))}, by_weights
 
-    def diag_with_pullback(self, X: Floats) -> Pulled:
-        values, pullback = super().diag_with_pullback(X)
-        named, none = pullback(values)
-        return values, lambda by_diag: ({**named, "alpha": 0.0}, none)
+    def _named(self, by_scales: Floats) -> dict[str, float]:
+        return super()._named(by_scales) | {"alpha": 0.0}
 
 
 def scale_of(X: Any) -> float:
@@ -438,7 +436,7 @@ def _spread(X: Any) -> float:
     # Divide X by a power of two, which does not round, or its squares could over- or underflow.
     largest = float(np.abs(values).max(initial=0.0))
     size = 2.0 ** (math.frexp(largest)[1] - 1)
-    if not (size > 0 and values.size):
+    if not values.size:
         variance = 0.0
     elif is_sparse:
         n = math.prod(X.shape)
