@@ -74,25 +74,24 @@ def widest(
 
 def approximate(
     moments: Callable[[Floats, Floats | None], Moments],
-    dimension: int,
+    mean: Floats,
     *,
-    mean: Floats | None = None,
     n_rising: int = 0,
     tol: float = 0.0,
     report: Callable[[int, float], object] | None = None,
     over: Callable[[], bool] = lambda: False,
 ) -> Normal:
-    """Return the normal distribution of `dimension` dimensions nearest to a posterior.
+    """Return the normal distribution nearest to a posterior.
 
     `moments` are those of the log likelihood, given the mean and the root of the covariance of w.
-    The first passes go to the mode, from `mean`, that of a similar posterior, or 0. The last
+    The first passes go to the mode, from `mean`, that of a similar posterior, or zeros. The last
     `n_rising` weights rise, and the logarithms of the gaps between those of the mean are
     added to the bound. `tol` is the change of the bound in a pass, in nats, at which to stop
     earlier. `report` is called after each pass with its number and the bound; passes end, too, when
     the time is `over`.
     """
-    mean, root = np.zeros(dimension) if mean is None else mean, None
-    step, size = np.zeros(dimension), 1.0
+    dimension, root, size = len(mean), None, 1.0
+    step = np.zeros(dimension)
     before, log_det, change, ratio = -math.inf, math.inf, 0.0, 0.0
     last, share = np.empty((0, 0)), _FIRST_SHARE
     best = Normal(mean, np.eye(dimension), -math.inf, False)

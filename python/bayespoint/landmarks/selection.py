@@ -194,11 +194,9 @@ def _approximation(
     blocks = [whole.part(rows) for rows in validation.blocks(m, max(1024, -(-m // 4)))]
     executor = Threads(budget.n_threads)
     with executor.running():
-        moments = BlockSums(executor, blocks).moments
         return approximate(
-            moments,
-            len(mean),
-            mean=mean,
+            BlockSums(executor, blocks).moments,
+            mean,
             n_rising=labels.n_shared,
             tol=_ERROR * _GAIN * m,
             over=lambda: budget.left <= 0,

@@ -234,8 +234,7 @@ def _soft_billiard(
         tried = [
             normal.approximate(
                 partial(blocks.moments, softness=least),
-                len(start),
-                mean=start,
+                start,
                 n_rising=labels.n_shared,
                 tol=_NORMAL_TOL,
                 report=lambda done, bound: passes.append(done),

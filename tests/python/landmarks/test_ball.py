@@ -102,17 +102,12 @@ def dimension_of(block):
 
 
 def approximation(blocks, block, dimension):
-    mean = None
+    mean = np.zeros(dimension)
     if block.n_shared:
         mean = of_kind(0.0, block.n_shared + 1, True)
         mean = mean.first_weights(dimension - block.n_shared, block.label)
     tried = [
-        approximate(
-            partial(blocks.moments, softness=softness),
-            dimension,
-            mean=mean,
-            n_rising=n_rising(block),
-        )
+        approximate(partial(blocks.moments, softness=softness), mean, n_rising=n_rising(block))
         for softness in (0.0, 0.03, 1.0)
     ]
     return widest(blocks.log_likelihoods_at, tried, seed=0)
@@ -433,7 +428,7 @@ def arrays(found):
 def test_evidence_agrees_with_quadrature(n):
     block, _ = problem(np.random.default_rng(seed(5)), n, 2)
     blocks = BlockSums(Threads(1), [block])
-    normal = approximate(blocks.moments, 2)
+    normal = approximate(blocks.moments, np.zeros(2))
     exact = grid_moments(block)[2]
     assert normal.bound < exact
     balls = Balls(blocks, normal, 4, seed(6))
