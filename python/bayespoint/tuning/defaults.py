@@ -40,18 +40,16 @@ def choose_models(
     """Return the kernel of a fit, or several that are averaged, and the number of models."""
     n = given.n_models
     averages = not (landmarks or given.softness == 0)
-    if given.kernel is None and n is None and averages:
-        several = default_kernels(inputs, columns)
-        if len(several) > 1:
-            return several, len(several)
     if given.kernel is None:
+        if n is None and averages and len(several := default_kernels(inputs, columns)) > 1:
+            return several, len(several)
         resolved = default_kernel(inputs, columns)
     else:
         resolved = kernels.resolve(given.kernel)
         if columns is not None:
             resolved = columns.kernel(resolved)
     named = isinstance(resolved, str)
-    free = 0 if named else len(kernels.parameters(resolved, inputs))
+    free = len(kernels.parameters(resolved, inputs))
     if n is None:
         many = N_MODELS if n_problems == 1 else N_MODELS_OF_SEVERAL
         averages = averages and n_examples <= MOST_EXAMPLES
@@ -103,9 +101,8 @@ def _parts(X: Any, columns: Columns | None) -> tuple[Any, Any, Any]:
             total += sum(column.is_category for column in columns.columns)
         factor = float(_LINEAR / total)
     linear = (factor if 0 < factor < math.inf else 1.0) * kernels.Linear()
-    parts = kernels.Matern(nu=2.5), kernels.Laplacian(), linear
-    matern, laplacian, linear = map(kernels.Scaled, parts)
-    return matern, laplacian, linear
+    matern, laplacian = kernels.Matern(nu=2.5), kernels.Laplacian()
+    return kernels.Scaled(matern), kernels.Scaled(laplacian), kernels.Scaled(linear)
 
 
 def _with_weights(kernel: Any, X: Any, columns: Columns | None) -> Any:

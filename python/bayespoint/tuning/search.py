@@ -78,7 +78,7 @@ def with_matrix(plan: Plan, examples: Examples) -> Examples:
     """Return the examples with their kernel matrix, if only softness or noise is searched."""
     kernel, softness = plan.kernel, plan.softness
     searches = softness is None or plan.rates > 0
-    leaves = not isinstance(kernel, str) and kernels.parameters(kernel, examples.inputs)
+    leaves = kernels.parameters(kernel, examples.inputs)
     if plan.landmarks or plan.n_models > 1 or not searches or leaves:
         return examples
     # Feature vectors of length 0 are valid unless the softness is 0.
@@ -95,16 +95,16 @@ def _gram(kernel: Any, plan: Plan, examples: Examples, softness: Floats) -> Floa
 def _settings(task: Task) -> tuple[list[Hyperparameters], str]:
     """Return what a search finds and its limit, or the setting of the plan without a search."""
     plan, kernel = task.plan, task.kernel
-    softness, noise = plan.softness, plan.label_noise
-    if not (isinstance(kernel, tuple) or task.searches):
+    softness, noise, several = plan.softness, plan.label_noise, isinstance(kernel, tuple)
+    if not (several or task.parameters or softness is None or plan.rates):
         return [Hyperparameters(None, kernel, softness or 0.0, noise)], ""
     try:
-        draws = plan.n_models > 1 and not isinstance(kernel, tuple)
+        draws = plan.n_models > 1 and not several
         return drawn(task, plan.n_models) if draws else most_probable(task)
     except ValueError as error:
-        kernel = kernel[0] if isinstance(kernel, tuple) else kernel
+        kernel = kernel[0] if several else kernel
         hard, inputs = softness == 0 and not plan.rates, task.examples.inputs
-        start = kernel if isinstance(kernel, str) else kernels.at_start(kernel, inputs)
+        start = kernels.at_start(kernel, inputs)
         if not (hard and any(noise)):
             _require_possible(replace(task, kernel=start), hard=hard)
         if not hard:
