@@ -26,7 +26,6 @@ from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.functions import (
     accepts_limits as accepts_limits,
     accepts_sparse as accepts_sparse,
-    checked_inputs as checked_inputs,
     diag_with_pullback as diag_with_pullback,
     diagonal as diagonal,
     evaluate as evaluate,

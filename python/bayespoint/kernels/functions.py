@@ -12,7 +12,7 @@ from bayespoint.base import validation
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.kernels import gaussian_process
-from bayespoint.kernels.products import count, counts, in_rows, pair_of_vectors
+from bayespoint.kernels.products import count, counts, in_rows
 from bayespoint.kernels.protocol import (
     AnyKernel,
     ByName,
@@ -47,13 +47,6 @@ def replace(kernel: Any, values: ByName) -> Any:
     if gaussian_process.is_gp(kernel):
         return gaussian_process.replace(kernel, values)
     return dataclasses.replace(kernel, **values)
-
-
-def checked_inputs(kernel: Any, X: Inputs, Y: Other) -> tuple[Inputs, Other]:
-    """Return inputs as a kernel's `with_pullback` takes them."""
-    if not requires_vectors(kernel):
-        return X, Y
-    return pair_of_vectors(X, Y, accepts_sparse=accepts_sparse(kernel))
 
 
 def with_pullback(kernel: Any, X: Inputs, Y: Other = None) -> Pulled:

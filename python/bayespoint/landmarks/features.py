@@ -23,10 +23,15 @@ import numpy as np
 
 from bayespoint import _core, kernels
 from bayespoint.base.linalg import factorize
-from bayespoint.base.validation import Flags, Floats, Indices, Noise
-from bayespoint.kernels.products import Summands, count
+from bayespoint.base.validation import Flags, Floats, Noise
+from bayespoint.kernels.products import Summands, count, squares
 from bayespoint.kernels.protocol import ByName, Slopes, added
 from bayespoint.landmarks.basis import JITTER, jitter_of
+
+_Pullback = Callable[[Floats, Floats], ByName]
+"""Turns the derivatives of a number by the (r + m, r) kernel values of landmarks and inputs with
+the landmarks, and by the (m,) values of inputs with themselves, into those by logarithms of
+parameters that are known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +40,7 @@ class Features:
 
     factors: Floats  # (r, rank) T: the features are the kernel values with the landmarks times T
     is_triangle: bool  # whether T is an upper triangle
-    pullback: Callable[[Floats, Floats], ByName] | None
-    """Turns the derivatives of a number by the (r + m, r) kernel values of landmarks and inputs
-    with the landmarks, and by the (m,) values of inputs with themselves, into those by logarithms
-    of parameters that are known; None if only a matrix is known."""
+    pullback: _Pullback | None  # None if only a matrix is known
     psi: Floats  # (m, rank) features
     own: Floats  # (m,) variances k(x, x) of the function, offset included
 
@@ -68,19 +70,13 @@ class Features:
         return cls.whitened(gram, cross, own, offset, both)
 
     @classmethod
-    def of_gram(cls, gram: Floats, rows: Indices, offset: float) -> Features:
-        """Return the features of all examples of a kernel matrix, with some as landmarks."""
-        among = gram[np.ix_(rows, rows)]
-        return cls.whitened(among, gram[:, rows], gram.diagonal(), offset, None)
-
-    @classmethod
     def whitened(
         cls,
         gram: Floats,
         cross: Floats,
         own: Floats,
         offset: float,
-        pullback: Callable[[Floats, Floats], ByName] | None,
+        pullback: _Pullback | None,
     ) -> Features:
         """Return the features for kernel values of landmarks, with these, and of inputs alone."""
         jitter, matrix = jitter_of(gram, offset), gram + offset
@@ -98,13 +94,14 @@ class Features:
     @cached_property
     def missed(self) -> Floats:
         """(m,) Variances that the features miss."""
-        return np.maximum(self.own - np.einsum("ij,ij->i", self.psi, self.psi), 0.0)
+        return np.maximum(self.own - squares(self.psi), 0.0)
 
     @cached_property
     def variance(self) -> float:
-        """Variance over the examples of f, on average."""
-        mean = self.psi.mean(axis=0)
-        return float(self.own.mean() - mean @ mean)
+        """Variance over the examples of f, on average: 1 if it is no more than rounding."""
+        mean, whole = self.psi.mean(axis=0), float(self.own.mean())
+        among = whole - float(mean @ mean)
+        return among if among > 3 * JITTER * abs(whole) and math.isfinite(among) else 1.0
 
     def slopes(
         self, propagation: Propagation, share: float, by_level: Floats, by_variance: float
@@ -116,19 +113,19 @@ class Features:
         """
         if self.pullback is None:
             return {}
-        n = len(self.factors)
+        n, by_mean = len(self.factors), by_variance / len(self.psi)
         by_values = propagation.posteriors.by_values(
             self.factors,
             self.psi,
             by_level,
             is_triangle=self.is_triangle,
             share=share,
-            by_mean=by_variance / len(self.psi),
+            by_mean=by_mean,
         )
         # The jitter is a multiple of the mean of the diagonal.
         diagonal = by_values.reshape(-1)[: n * n : n + 1]
         diagonal += JITTER * diagonal.sum() / n
-        return self.pullback(by_values, by_level + by_variance / len(self.psi))
+        return self.pullback(by_values, by_level + by_mean)
 
 
 class SumPlan(NamedTuple):

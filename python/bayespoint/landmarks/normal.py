@@ -17,6 +17,7 @@ from scipy import linalg
 from scipy.special import logsumexp
 
 from bayespoint.base.validation import Floats
+from bayespoint.kernels.products import squares
 from bayespoint.landmarks.block import Moments
 
 STEPS = 50  # largest number of passes
@@ -62,11 +63,11 @@ def widest(
     which the bound may put behind one that fits a small part well (Burda et al., 2016).
     """
     z = np.random.default_rng(seed).standard_normal((_DRAWS, len(normals[0].mean)))
-    own = 0.5 * np.einsum("ij,ij->i", z, z)
+    own = 0.5 * squares(z)
 
     def evidence(normal: Normal) -> float:
         w = normal.mean + z @ normal.root.T
-        prior = -0.5 * np.einsum("ij,ij->i", w, w)
+        prior = -0.5 * squares(w)
         return float(logsumexp(log_likelihoods(w) + prior + own) + normal.log_det_root)
 
     return max(normals, key=evidence)

@@ -115,10 +115,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
 
 
 def _density(task: Task, seed: int) -> Density:
-    objective = Objective.of(task, _LANDMARKS, seed)
-    if not objective.by_differences:
-        objective = replace(objective, change=_CHANGE)
-    return Density.of(objective, spreads=True)
+    return Density.of(Objective.of(task, _LANDMARKS, seed, change=_CHANGE), spreads=True)
 
 
 def _units(density: Density, state: State) -> Floats:

@@ -20,11 +20,10 @@ from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats, Noise, real
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
-from bayespoint.kernels.products import in_rows
+from bayespoint.kernels.products import in_rows, pair_of_vectors
 from bayespoint.kernels.protocol import ByName
 from bayespoint.labels import Labels, Problems
 from bayespoint.landmarks import selection
-from bayespoint.landmarks.basis import JITTER
 from bayespoint.landmarks.features import Features, Propagation, SumPlan, propagate
 from bayespoint.posterior.model import Model
 
@@ -39,7 +38,6 @@ _FINE_CHANGE = 1e-4  # this change for finite differences, if a kernel has no de
 _LANDMARKS = 200  # landmarks of `approximate_log_evidence`
 _STEP = 0.02  # step in a logarithm for a finite difference, if a kernel provides no derivatives
 
-Rows = list[list[float]]  # rows of `Search.tried`
 
 Trial = Callable[[Mapping[str, float]], object]
 """Called for each setting tried with a mapping of names to values, a row of `Search.tried`."""
@@ -59,7 +57,7 @@ class Task:
     @cached_property
     def parameters(self) -> tuple[kernels.Parameter, ...]:
         """The parameters that the kernel leaves to be found; none if its matrix is given."""
-        if isinstance(self.kernel, str) or self.examples.gram is not None:
+        if self.examples.gram is not None:
             return ()
         return kernels.parameters(self.kernel, self.examples.inputs)
 
@@ -69,11 +67,6 @@ class Task:
         noise = ("label_noise_negative", "label_noise_positive")
         parameters = (parameter.name for parameter in self.parameters)
         return (*parameters, "softness", *noise, "n_examples", "log_evidence")
-
-    @property
-    def searches(self) -> bool:
-        """Whether anything is left to be found."""
-        return self.parameters != () or self.plan.softness is None or self.plan.rates > 0
 
     def of(self, n: int) -> Task:
         """Return the task for a stratified sample of n of the examples."""
@@ -108,7 +101,7 @@ def evidence(
     problems: Problems,
     precision: Floats,
     *,
-    change: float,
+    change: float | None = None,
     nearest: Propagation | None = None,
     slopes: bool = False,
     n_threads: int = 1,
@@ -116,12 +109,14 @@ def evidence(
     """Return the evidence of a setting, with `slopes` with its derivatives by the kernel.
 
     `precision` are the (m,) factors by which the softness of examples is smaller, `change` that of
-    a problem's evidence, in nats, at which it is good enough; `nearest` is the propagation of a
-    similar setting, from which this one starts.
+    a problem's evidence, in nats, at which it is good enough, by default by the number of problems;
+    `nearest` is the propagation of a similar setting, from which this one starts.
     """
+    if change is None:
+        change = _CHANGE if len(problems.positive) == 1 else _CHANGE_OF_SEVERAL
     features, share = setting.features, problems.share
     psi, levels = features.psi, setting.softness / precision
-    total = variance(features) + float(levels.mean())
+    total = features.variance + float(levels.mean())
     propagation = propagate(
         psi,
         levels + features.missed,
@@ -141,7 +136,7 @@ def evidence(
     by_kernel: ByName = {}
     if slopes:
         if setting.relative:
-            by_total += by_softness / variance(features)
+            by_total += by_softness / features.variance
         by_kernel = features.slopes(propagation, share, by_level, by_total)
     by_noise = problems.by_noise(share * propagation.by_noise)
     left_out = problems.left_out(propagation.left_out)
@@ -151,7 +146,7 @@ def evidence(
 class Span(NamedTuple):
     """Landmarks for examples: functions in the span of their kernel values have features."""
 
-    examples: Examples
+    gram: Floats | None  # of the examples, if it is known
     inputs: Any  # of the examples, checked once for all kernels
     landmarks: Any  # of a kernel matrix their rows
     offset: float
@@ -159,22 +154,26 @@ class Span(NamedTuple):
     @classmethod
     def of(cls, kernel: Any, examples: Examples, offset: float, n: int, seed: int) -> Span:
         """Return the span of at most n landmarks."""
-        inputs = examples.inputs
+        gram, inputs = examples.gram, examples.inputs
         rows = np.sort(np.random.default_rng(seed).permutation(len(examples.label))[:n])
-        if examples.gram is not None:
-            return cls(examples, inputs, rows, offset)
+        if gram is not None:
+            return cls(gram, inputs, rows, offset)
         if sparse.issparse(inputs):  # means of clusters would not be sparse
             landmarks = in_rows(inputs)[rows]
         else:
             landmarks = selection.choose(kernels.at_start(kernel, inputs), inputs, n, seed)
-        inputs, landmarks = kernels.checked_inputs(kernel, inputs, landmarks)
-        return cls(examples, inputs, landmarks, offset)
+        if kernels.requires_vectors(kernel):  # as pullbacks take them
+            takes_sparse = kernels.accepts_sparse(kernel)
+            inputs, landmarks = pair_of_vectors(inputs, landmarks, accepts_sparse=takes_sparse)
+        return cls(None, inputs, landmarks, offset)
 
     def features(self, kernel: Any) -> Features:
         """Return the features of the examples for a kernel with values of all parameters."""
-        if self.examples.gram is not None:
-            return Features.of_gram(self.examples.gram, self.landmarks, self.offset)
-        return Features.of(kernel, self.landmarks, self.offset, self.inputs)
+        gram, landmarks = self.gram, self.landmarks
+        if gram is None:
+            return Features.of(kernel, landmarks, self.offset, self.inputs)
+        among, own = gram[np.ix_(landmarks, landmarks)], gram.diagonal()
+        return Features.whitened(among, gram[:, landmarks], own, self.offset, None)
 
 
 class Point(NamedTuple):
@@ -193,7 +192,7 @@ class Record:
     """What changes in a search: the settings tried, the nearest propagation, the limit reached."""
 
     def __init__(self, task: Task) -> None:
-        self.rows: Rows = []
+        self.rows: list[list[float]] = []  # of `Search.tried`
         self.nearest: Propagation | None = None
         self.limit = ""  # that ended the search
         self._task, self._told = task, 0
@@ -225,29 +224,35 @@ class Objective:
     task: Task
     span: Span
     problems: Problems
-    change: float  # as in `evidence`
+    change: float | None  # as in `evidence`
     record: Record
-    by_differences: bool = False  # whether derivatives are finite differences
 
     @classmethod
-    def of(cls, task: Task, n_landmarks: int, seed: int, record: Record | None = None) -> Objective:
-        """Return the objective of a task, by at most so many landmarks."""
+    def of(
+        cls,
+        task: Task,
+        n_landmarks: int,
+        seed: int,
+        record: Record | None = None,
+        change: float | None = None,
+    ) -> Objective:
+        """Return the objective of a task, by at most so many landmarks.
+
+        `change` is as in `evidence`, but small for finite differences, in place of derivatives that
+        the kernel does not know.
+        """
         record = record or Record(task)
         record.nearest = None  # of other examples
         kernel, examples = task.kernel, task.examples
         problems = task.labels.problems(examples.label)
         names = {parameter.name for parameter in task.parameters}
-        differences = not names <= (
-            _known_slopes(kernel, examples.inputs).keys() if names else names
-        )
-        return cls(
-            task,
-            Span.of(kernel, examples, task.plan.offset, n_landmarks, seed),
-            problems,
-            _FINE_CHANGE if differences else _change(problems),
-            record,
-            differences,
-        )
+        if names:
+            few, start = in_rows(examples.inputs)[:2], kernels.at_start(kernel, examples.inputs)
+            known, _ = kernels.with_pullback(start, few, few)[1](np.zeros(2 * few.shape[:1]))
+            if not names <= known.keys():
+                change = _FINE_CHANGE
+        span = Span.of(kernel, examples, task.plan.offset, n_landmarks, seed)
+        return cls(task, span, problems, change, record)
 
     def without_rates(self) -> Objective:
         """Return the objective without rates of label noise, with the same record."""
@@ -281,8 +286,7 @@ class Objective:
             by_rates = np.array(noise) * evaluation.by_noise
             gradient.extend([by_rates.sum()] if plan.rates == 1 else by_rates.tolist())
         value, n = evaluation.value, len(self.task.examples.label)
-        row = [*np.exp(theta[: len(parameters)]).tolist(), softness, *noise, n, value]
-        self.record.add([float(x) for x in row])
+        self.record.add([*np.exp(theta[: len(parameters)]).tolist(), softness, *noise, n, value])
         return Point(value, np.array(gradient), evaluation.left_out)
 
     @np.errstate(all="ignore")
@@ -293,17 +297,12 @@ class Objective:
     def setting(self, theta: Floats) -> Setting:
         """Return the setting with these logarithms of parameters."""
         plan, parameters, values = self.task.plan, self.task.parameters, np.exp(theta).tolist()
-        features = self._features
-        if features is None and self._sum is not None:
-            features = self._sum.features(theta[: len(parameters)])
-        elif features is None:
-            features = self.span.features(self.kernel(theta))
-        softness = plan.softness
-        if softness is None:
-            softness = values[len(parameters)] * variance(features)
+        features = self._features(theta[: len(parameters)])
+        # The smallest softness stands for 0.
+        ratio = values[len(parameters)] if plan.softness is None else SOFTNESS[0]
+        softness = plan.softness or ratio * features.variance
         noise = (values[-plan.rates], values[-1]) if plan.rates else plan.label_noise
-        relative = not plan.softness  # it is searched, or the smallest stands for 0
-        return Setting(features, softness or least_softness(features), noise, relative)
+        return Setting(features, softness, noise, relative=not plan.softness)
 
     def kernel(self, theta: Floats) -> Any:
         """Return the kernel with these logarithms of parameters."""
@@ -312,16 +311,14 @@ class Objective:
         return kernels.replace(self.task.kernel, by_name)
 
     @cached_property
-    def _sum(self) -> SumPlan | None:
-        span = self.span
-        return SumPlan.of(
-            self.task.kernel, self.task.parameters, span.landmarks, span.offset, span.inputs
-        )
-
-    @cached_property
-    def _features(self) -> Features | None:
-        """The features of a kernel without parameters to be found, the same for all settings."""
-        return None if self.task.parameters else self.span.features(self.task.kernel)
+    def _features(self) -> Callable[[Floats], Features]:
+        """Returns the features for logarithms of the parameters; without any always the same."""
+        kernel, parameters, span = self.task.kernel, self.task.parameters, self.span
+        if not parameters:
+            found = span.features(kernel)
+            return lambda theta: found
+        plan = SumPlan.of(kernel, parameters, span.landmarks, span.offset, span.inputs)
+        return plan.features if plan else lambda theta: span.features(self.kernel(theta))
 
     def _evaluation(self, setting: Setting, *, slopes: bool = False) -> Evaluation:
         """Return the evidence of a setting, from the nearest propagation, which it replaces."""
@@ -385,31 +382,8 @@ def log_evidence_of(
         span = Span.of(kernel, examples, offset, _LANDMARKS, seed=0)
         try:
             features = span.features(kernel)
-            level = softness or least_softness(features)
+            level = softness or SOFTNESS[0] * features.variance
             setting = Setting(features, level, labels.label_noise)
-            change = _change(problems)
-            return evidence(setting, problems, examples.precision, change=change).value
+            return evidence(setting, problems, examples.precision).value
         except np.linalg.LinAlgError:
             return -math.inf
-
-
-def variance(features: Features) -> float:
-    """Return the variance over the examples of f, on average: 1 if it is no more than rounding."""
-    among, whole = features.variance, float(features.own.mean())
-    return among if among > 3 * JITTER * abs(whole) and math.isfinite(among) else 1.0
-
-
-def least_softness(features: Features) -> float:
-    """Return the smallest softness that is searched, which stands for 0."""
-    return SOFTNESS[0] * variance(features)
-
-
-def _change(problems: Problems) -> float:
-    """Return the change of a problem's evidence at which it is good enough."""
-    return _CHANGE if len(problems.positive) == 1 else _CHANGE_OF_SEVERAL
-
-
-def _known_slopes(kernel: Any, inputs: Any) -> ByName:
-    """Return the derivatives of 0 that a kernel knows."""
-    few, start = in_rows(inputs)[:2], kernels.at_start(kernel, inputs)
-    return kernels.with_pullback(start, few, few)[1](np.zeros(2 * few.shape[:1]))[0]
