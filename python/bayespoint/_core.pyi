@@ -128,8 +128,8 @@ class SumPlan:
         cls,
         landmarks: NDArray[np.float64],
         examples: NDArray[np.float64],
-        limits: list[float],
-        parts: list[_Summand],
+        limits: Sequence[float],
+        parts: Sequence[_Summand],
     ) -> Self: ...
     @property
     def n_features(self) -> int: ...
@@ -140,7 +140,7 @@ class SumPlan:
 @final
 class Predictor:
     def __new__(
-        cls, points: NDArray[np.float64], limits: list[float], models: list[_Coefficients]
+        cls, points: NDArray[np.float64], limits: Sequence[float], models: Sequence[_Coefficients]
     ) -> Self: ...
     def moments(
         self, points: NDArray[np.float64], *, variances: bool, n_threads: int

@@ -36,6 +36,7 @@ from bayespoint.kernels.functions import (
     replace as replace,
     is_function as is_function,
     requires_vectors as requires_vectors,
+    summands as summands,
     with_pullback as with_pullback,
 )
 from bayespoint.kernels.gram import (

@@ -28,6 +28,7 @@ from bayespoint.kernels.functions import (
     part_with_pullback,
     replace,
     requires_vectors,
+    summands,
 )
 from bayespoint.kernels.products import Summands, count, counts
 from bayespoint.kernels.protocol import (
@@ -455,7 +456,7 @@ class Sum(CompositeKernel):
     _operation = np.add
 
     def summands(self, d: int) -> Summands:
-        parts = [part.summands(d) if isinstance(part, Kernel) else () for part in self.parts]
+        parts = [summands(part, d) for part in self.parts]
         return sum(parts, ()) if all(parts) else ()
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
@@ -553,7 +554,7 @@ class Scaled(CompoundKernel):
         return self._with_scaled(*part_diag_with_pullback(self.kernel, X))
 
     def summands(self, d: int) -> Summands:
-        inner = self.kernel.summands(d) if isinstance(self.kernel, Kernel) else ()
+        inner = summands(self.kernel, d)
         factor: float = given(self, "factor")
         return tuple(dataclasses.replace(one, factor=factor * one.factor) for one in inner)
 

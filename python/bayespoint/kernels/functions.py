@@ -12,7 +12,7 @@ from bayespoint.base import validation
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.kernels import gaussian_process
-from bayespoint.kernels.products import count, counts, in_rows
+from bayespoint.kernels.products import Summands, count, counts, in_rows
 from bayespoint.kernels.protocol import (
     AnyKernel,
     ByName,
@@ -92,6 +92,12 @@ def metric(kernel: object, d: int) -> Metric:
     """Return how a kernel measures distances of vectors with d features, if it tells."""
     known = None if gaussian_process.is_gp(kernel) else getattr(kernel, "metric", None)
     return known(d) if callable(known) else plain_metric(d)
+
+
+def summands(kernel: object, d: int) -> Summands:
+    """Return a kernel of vectors with d features as a sum; empty if it is none."""
+    known = getattr(kernel, "summands", None)
+    return known(d) if callable(known) else ()
 
 
 def is_function(kernel: object) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bayespoint import _core
 from bayespoint.base.validation import Floats, Singles
-from bayespoint.kernels.base import Kernel
+from bayespoint.kernels.functions import summands
 from bayespoint.kernels.products import Summand, Summands
 
 Predictor = _core.Predictor
@@ -28,7 +27,7 @@ class Coefficients(NamedTuple):
 
 def parts_of(kernel: Any, d: int) -> Summands:
     """Return a kernel of rows with d features as a sum; empty if `predictor` takes none such."""
-    parts = kernel.summands(d) if isinstance(kernel, Kernel) else ()
+    parts = summands(kernel, d)
     measures = {part.measure for part in parts}
     # One sum of differences serves each measure.
     return parts if len(measures) == len(parts) and len(_limits(parts)) == 1 else ()
@@ -39,8 +38,7 @@ def predictor(points: Floats, models: Sequence[Coefficients]) -> Predictor | Non
     limits = _limits([part for model in models for part in model.parts])
     if len(limits) != 1:
         return None
-    finite = [limit for limit in limits.pop() if math.isfinite(limit)]
-    return Predictor(points, finite, list(models))
+    return Predictor(points, limits.pop(), models)
 
 
 def _limits(parts: Sequence[Summand]) -> set[tuple[float, ...]]:

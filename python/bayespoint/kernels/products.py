@@ -35,7 +35,7 @@ class Summand:
     terms: tuple[Terms, Terms] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     """With `rate`, for `of_distances`: values, and ``-2 dk / d(r^2)``, or ``-dk/dr`` of city
     blocks."""
-    limits: tuple[float, ...] = ()  # of the features, as in `Mixed`; none if all are numbers
+    limits: tuple[float, ...] = ()  # of the last features, which are categories, as in `Mixed`
 
 
 Summands = tuple[Summand, ...]  # a kernel as a sum; empty for one that is none

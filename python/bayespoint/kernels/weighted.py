@@ -11,12 +11,13 @@ import numpy as np
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.kernels.base import CompoundKernel, Kernel
+from bayespoint.kernels.base import CompoundKernel
 from bayespoint.kernels.functions import (
     diagonal,
     evaluate,
     part_diag_with_pullback,
     part_with_pullback,
+    summands,
 )
 from bayespoint.kernels.products import Mixed, Summands, pair_of_vectors, vectors
 from bayespoint.kernels.protocol import (
@@ -154,10 +155,10 @@ class Weighted(CompoundKernel):
         )
 
     def summands(self, d: int) -> Summands:
-        inner = self.kernel.summands(d) if isinstance(self.kernel, Kernel) else ()
+        inner = summands(self.kernel, d)
         if any(one.limits for one in inner):  # which would not be multiplied
             return ()
-        factors, limits = factors_of(self), self.limits or ()
+        factors, limits = factors_of(self), tuple(filter(math.isfinite, self.limits or ()))
         return tuple(replace(one, scale=factors * one.scale, limits=limits) for one in inner)
 
     def metric(self, d: int) -> Metric:

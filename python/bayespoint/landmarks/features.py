@@ -133,7 +133,6 @@ class SumPlan(NamedTuple):
 
     core: _core.SumPlan
     names: tuple[str, ...]  # of the parameters
-    n_landmarks: int
     offset: float
     center: Floats  # (S (1 + d),) logarithms of factors, then of scales, at parameters of 1
     slope: Floats  # (n_parameters, S (1 + d)) their derivatives by logarithms of parameters
@@ -148,37 +147,34 @@ class SumPlan(NamedTuple):
         inputs: Any,
     ) -> SumPlan | None:
         """Return the plan for a kernel with these parameters; None if it is no such sum."""
-        is_known = isinstance(kernel, kernels.Kernel) and isinstance(inputs, np.ndarray)
-        if not (parameters and is_known and inputs.ndim == 2):
+        if not (parameters and isinstance(inputs, np.ndarray) and inputs.ndim == 2):
             return None
         names = tuple(parameter.name for parameter in parameters)
         start = np.log([parameter.start for parameter in parameters])
 
         def summands(theta: Floats) -> Summands:
             values = dict(zip(names, np.exp(theta).tolist(), strict=True))
-            return kernels.replace(kernel, values).summands(inputs.shape[1])
+            return kernels.summands(kernels.replace(kernel, values), inputs.shape[1])
 
-        def logarithms(theta: Floats) -> Floats:
-            parts = summands(theta)
+        def logarithms(parts: Summands) -> Floats:
             factors = [part.factor for part in parts]
             return np.log(np.concatenate([factors, *(part.scale for part in parts)]))
 
         parts = summands(start)
         if not parts or len({part.limits for part in parts}) > 1:
             return None
-        limits = [limit for limit in parts[0].limits if math.isfinite(limit)]
-        at_start = logarithms(start)
-        slope = np.stack([logarithms(start + row) - at_start for row in np.eye(len(names))])
-        core = _core.SumPlan(landmarks, inputs, limits, list(parts))
-        return cls(core, names, len(landmarks), offset, at_start - start @ slope, slope)
+        at_start, steps = logarithms(parts), np.eye(len(names))
+        slope = np.stack([logarithms(summands(start + step)) - at_start for step in steps])
+        core = _core.SumPlan(landmarks, inputs, parts[0].limits, parts)
+        return cls(core, names, offset, at_start - start @ slope, slope)
 
     def features(self, theta: Floats) -> Features:
         """Return the features for logarithms of the parameters."""
-        n, d = self.n_landmarks, self.core.n_features
-        values = np.exp(self.center + theta @ self.slope)
-        n_parts = len(values) // (1 + d)
-        scales = values[n_parts:].reshape(n_parts, d)
-        kept, values, own = self.core.sum(values[:n_parts].tolist(), scales)
+        d = self.core.n_features
+        found = np.exp(self.center + theta @ self.slope)
+        factors, scales = np.split(found, [len(found) // (1 + d)])
+        kept, values, own = self.core.sum(factors.tolist(), scales.reshape(-1, d))
+        n = values.shape[1]
 
         def pullback(by_values: Floats, by_own: Floats) -> ByName:
             by_factors, by_scales = kept.slopes(by_values, by_own)
