@@ -40,6 +40,8 @@ _ROUNDS = 200  # rounds of the maximization of weights: each gains less than the
 _SHARPER = 1.5  # what length scales are divided by
 _SURE = 1.5  # standard errors of the gain of the leave-one-out log loss for which this is done
 
+Found = tuple[list[Hyperparameters], str]  # of each model, and the limit that ended the search
+
 
 class _StoppedError(Exception):
     """Ends the optimizer between two evaluations, which nothing else does."""
@@ -78,7 +80,7 @@ def climb(density: Density, steps: int, start: Floats | None = None) -> State:
     return best
 
 
-def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
+def most_probable(task: Task) -> Found:
     """Return the most probable setting of each kernel, with weights, and the limit reached."""
     settings, left_out, limit, used = [], [], "", 0
     several = task.kernel if isinstance(task.kernel, tuple) else (task.kernel,)
@@ -185,7 +187,7 @@ def log_left_out(density: Density, state: State) -> Floats:
 def relevance(density: Density, states: Sequence[State]) -> Floats:
     """Return the weights of the features in some states; empty if there are none."""
     task = density.objective.task
-    inputs, groups = task.examples.inputs, list(families(task.parameters).values())
+    inputs, groups = task.examples.inputs, families(task.parameters)
     if len(groups) != 1:
         return np.empty((0, 0))
     deviations = _deviations(kernels.at_start(task.kernel, inputs), inputs)

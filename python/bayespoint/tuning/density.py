@@ -57,7 +57,7 @@ class Density:
         rows += [_RATE] * plan.rates
         medians, spread, *bounds = np.array(rows, dtype=np.float64).reshape(-1, 4).T
         low, high = np.log(bounds)
-        groups = list(families(parameters).values()) if spreads else []
+        groups = families(parameters) if spreads else []
         return cls(objective, np.clip(np.log(medians), low, high), spread, low, high, groups)
 
     @property
@@ -123,9 +123,10 @@ class Density:
         task, theta = self.objective.task, self.logarithms(state.u)
         setting, n = self.objective.setting(theta), len(task.parameters)
         kernel = self.objective.kernel(theta)
-        softness = setting.softness if task.plan.softness is None else task.plan.softness
+        given = task.plan.softness
+        softness = setting.softness if given is None else given
         at_low, at_high = theta <= self.low + _AT_BOUND, theta >= self.high - _AT_BOUND
-        reached = np.flatnonzero((at_low | at_high)[: n + (task.plan.softness is None)])
+        reached = np.flatnonzero((at_low | at_high)[: n + (given is None)])
         if r_hat is None:
             rises = np.where(at_high, 1.0, -1.0) * state.point.slope
             for k in reached[reached < n]:
@@ -154,13 +155,13 @@ class Density:
         return Hyperparameters(None, kernel, softness, setting.label_noise, search)
 
 
-def families(parameters: Sequence[Parameter]) -> dict[str, Indices]:
-    """Return the places of the parameters that scale features, by their families."""
+def families(parameters: Sequence[Parameter]) -> list[Indices]:
+    """Return the places of the parameters of each family, which scale features."""
     places: dict[str, list[int]] = {}
     for k, parameter in enumerate(parameters):
         if parameter.family:
             places.setdefault(parameter.family, []).append(k)
-    return {name: np.array(group) for name, group in places.items() if len(group) > 1}
+    return [np.array(group) for group in places.values() if len(group) > 1]
 
 
 def spread_at(x: float) -> float:

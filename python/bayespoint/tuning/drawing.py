@@ -19,9 +19,8 @@ from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.data.executors import Threads
 from bayespoint.results.diagnostics import r_hat
-from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning import hamiltonian
-from bayespoint.tuning.climbing import LEVELS, climb, relevance
+from bayespoint.tuning.climbing import LEVELS, Found, climb, relevance
 from bayespoint.tuning.density import FAR, Density, spread_at
 from bayespoint.tuning.hamiltonian import State
 from bayespoint.tuning.objective import NOWHERE, Objective, Task
@@ -44,7 +43,7 @@ _RIDGE = 0.3  # ridge of the regression on control variates, relative to their v
 _SUM = 10.0  # weight of the equation by which weights have sum 1, relative to the largest number
 
 
-def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
+def drawn(task: Task, n: int) -> Found:
     """Return at most n settings drawn from the posterior, and the limit that ended the draws.
 
     They stand for the states of two chains, with weights by which they do so best. Each chain has
@@ -55,7 +54,6 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
     first = _density(task, seeds[0])
     record = first.objective.record
     threads = Threads(min(_CHAINS, task.budget.n_threads))
-    n_adapt, length = _ADAPTED, max(_STATES, n)
     with threads.running():
         start = climb(first, _CLIMB)
         first.require(start)
@@ -67,13 +65,18 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
         densities = [_density(part, seed) for seed in seeds]
         chains = [
             hamiltonian.chain(
-                density, start.u, units, rng, n_adapt=n_adapt, renew=partial(renewed, density, rng)
+                density,
+                start.u,
+                units,
+                rng,
+                n_adapt=_ADAPTED,
+                renew=partial(renewed, density, rng),
             )
             for density, rng in zip(densities, map(np.random.default_rng, seeds), strict=True)
         ]
-        states, limit = _states(densities, chains, n_adapt + length, threads)
-    least = max(1, min(map(len, states)) - n_adapt)
-    states = [(chain[n_adapt:] or [start])[:least] for chain in states]
+        states, limit = _states(densities, chains, _ADAPTED + max(_STATES, n), threads)
+    least = max(1, min(map(len, states)) - _ADAPTED)
+    states = [(chain[_ADAPTED:] or [start])[:least] for chain in states]
     if any(len(chain) > _STUCK and all(s is chain[0] for s in chain) for chain in states):
         warn(
             f"no draw of the hyperparameters of {task.kernel!r} was accepted: its settings are all "
@@ -198,7 +201,7 @@ def controlled(scores: Floats) -> Floats:
     """
     n = len(scores)
     apart = scores - scores.mean(axis=0)
-    size = np.sqrt(np.square(apart).mean(axis=0))
+    size = scores.std(axis=0)
     apart, scores = (
         np.divide(x, size, where=size > 0, out=np.zeros_like(x)) for x in (apart, scores)
     )

@@ -19,7 +19,7 @@ from bayespoint.engine import interior
 from bayespoint.kernels import Differences
 from bayespoint.labels import Labels
 from bayespoint.results.hyperparameters import Hyperparameters, Search, rates
-from bayespoint.tuning.climbing import most_probable
+from bayespoint.tuning.climbing import Found, most_probable
 from bayespoint.tuning.drawing import drawn
 from bayespoint.tuning.objective import Task, Trial
 
@@ -92,7 +92,7 @@ def _gram(kernel: Any, plan: Plan, examples: Examples, softness: Floats) -> Floa
     return kernels.training_gram(kernel, inputs, plan.offset, softness)[0]  # type: ignore[arg-type]
 
 
-def _settings(task: Task) -> tuple[list[Hyperparameters], str]:
+def _settings(task: Task) -> Found:
     """Return what a search finds and its limit, or the setting of the plan without a search."""
     plan, kernel = task.plan, task.kernel
     softness, noise, several = plan.softness, plan.label_noise, isinstance(kernel, tuple)
