@@ -119,8 +119,8 @@ def sample(
         pace = (time.monotonic() - start) / n_steps
         return flown
 
-    per_chain = together(plan.n_chains) // plan.n_chains
-    n_balls = per_chain * plan.n_chains
+    n_balls = together(plan.n_chains)
+    per_chain = n_balls // plan.n_chains
     balls = Balls(posterior, normal, n_balls, seed, labels.n_shared)
     # Each ball begins at a draw of the normal distribution, from which the residual rises.
     least, burn_in, rises = _BURN_IN * n_draws / per_chain, 0, False
@@ -133,9 +133,9 @@ def sample(
     spacing = math.ceil(BATCH / math.ceil(n_draws / per_chain))
     while True:
         reason = ""
-        while record.n_draws < n_draws and not reason:
+        while per_chain * len(record.ends) < n_draws and not reason:
             record.add(fly(), spacing)
-            reason = over(record.n_flown) if record.n_draws else ""
+            reason = over(per_chain * record.flown) if len(record.ends) else ""
         found = record.result(
             n_draws,
             labels,
@@ -148,7 +148,7 @@ def sample(
         report(found)
         if reason or (found.mixed and found.center_error <= tol):
             return found
-        if over(2 * record.n_flown) == "max_iter":  # before draws are dropped in vain
+        if over(2 * per_chain * record.flown) == "max_iter":  # before draws are dropped in vain
             return replace(found, stop_reason="max_iter")
         spacing *= 2
         record.thin(spacing)
@@ -159,35 +159,16 @@ class _Record:
 
     def __init__(self, normal: Normal, n_balls: int, basis: Basis, n_chains: int) -> None:
         self.normal, self.basis, self.n_chains = normal, basis, n_chains
+        self.per_chain = n_balls // n_chains
         self.trials = self.bounces = self.refused = 0
         self.flown = self.dropped = 0  # steps of each ball, and those that do not count
-        self.ends = np.empty(0, dtype=np.int64)  # steps after which the draws are
+        self.ends = np.empty(0, dtype=np.int64)  # steps after which each ball has a draw
         self.z: list[Floats] = []
         self.residuals: list[Floats] = []
         self.reference: list[Floats] = []
         self.sums = np.empty((0, n_balls, len(normal.mean)))  # of the places after some steps
         self._per_sum = BATCH
         self._open, self._n_open = np.zeros((n_balls, len(normal.mean))), 0  # the next sum so far
-
-    @property
-    def per_chain(self) -> int:
-        """Number of balls of a chain."""
-        return self.sums.shape[1] // self.n_chains
-
-    @property
-    def n_steps(self) -> int:
-        """Number of steps of a chain."""
-        return (self.flown - self.dropped) * self.per_chain
-
-    @property
-    def n_flown(self) -> int:
-        """Number of steps of a chain, with those that were dropped."""
-        return self.flown * self.per_chain
-
-    @property
-    def n_draws(self) -> int:
-        """Number of draws of a chain."""
-        return self.per_chain * len(self.ends)
 
     def add(self, flown: SoftDraws, spacing: int) -> None:
         """Add steps, of which every `spacing`-th is kept."""
@@ -237,10 +218,11 @@ class _Record:
         dimension = len(normal.mean)
         z = np.concatenate(self.z, axis=1).reshape(self.n_chains, -1, dimension)[:, :n_draws]
         residuals = np.concatenate(self.residuals, axis=1).reshape(self.n_chains, -1)[:, :n_draws]
-        n_chains, n = residuals.shape
+        (n_chains, n), n_steps = residuals.shape, self.flown - self.dropped
+        n_flown = n_chains * self.per_chain * self.flown
         w = normal.mean + z.reshape(-1, dimension) @ normal.root.T
         total = self.sums.sum(axis=0) + self._open
-        mean = normal.mean + normal.root @ (total.mean(axis=0) / (self.flown - self.dropped))
+        mean = normal.mean + normal.root @ (total.mean(axis=0) / n_steps)
         length = max(float(np.linalg.norm(mean)), _SHORT * float(np.linalg.norm(w)) / len(w) ** 0.5)
         # Weights of functions, then those of thresholds.
         r, functions = len(basis), labels.basis
@@ -264,10 +246,10 @@ class _Record:
             residuals=residuals,
             reference=np.concatenate(self.reference),
             log_scale=normal.log_det_root,
-            n_steps=self.n_steps,
-            angles=self.trials / (n_chains * self.n_flown),
-            bounces=self.bounces / (n_chains * self.n_flown),
-            acceptance=1 - self.refused / (n_chains * self.n_flown),
+            n_steps=n_steps * self.per_chain,
+            angles=self.trials / n_flown,
+            bounces=self.bounces / n_flown,
+            acceptance=1 - self.refused / n_flown,
             n_balls=self.per_chain,
             center_error=math.inf,
             n_shared=labels.n_shared,
