@@ -26,7 +26,7 @@ from bayespoint.base.linalg import Factor, factorize, threads_for
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Array, Floats
 from bayespoint.base.warnings import warn
-from bayespoint.kernels.products import count, in_rows, joined
+from bayespoint.kernels.products import count, in_rows, joined, squares
 
 JITTER = 1e-6  # added to the diagonal of the landmarks' kernel matrix, relative to its mean
 _BLOCK_BYTES = 16 * 2**20  # approximate memory of a block of test points: mostly in the cache
@@ -59,7 +59,8 @@ class Basis(Stored):
     ) -> Basis:
         """Return the basis of all examples, given their kernel matrix and its factor."""
         points = None if isinstance(kernel, str) else inputs.copy()
-        diagonal, mean = gram.diagonal(), float(gram.diagonal().mean())
+        diagonal = gram.diagonal()
+        mean = float(diagonal.mean())
         varies = bool(np.abs(diagonal - mean).max() > 1e-8 * abs(mean))
         return cls(kernel, points, offset, softness, True, mean, varies)._with(factor)
 
@@ -72,7 +73,7 @@ class Basis(Stored):
 
     def extended(self, points: Any, softness: Floats) -> Basis:
         """Return the basis with further examples; LinAlgError if they make its matrix singular."""
-        corner = np.array(kernels.evaluate(self.kernel, points)) + self.offset
+        corner = kernels.evaluate(self.kernel, points) + self.offset
         corner.flat[:: len(corner) + 1] += softness
         factor = self.factor.bordered(self.kernel_values(points), corner)
         basis = replace(
@@ -102,7 +103,7 @@ class Basis(Stored):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and saved: without the factor if it can be computed again."""
         state = vars(self).copy()
-        if self.points is not None and kernels.is_reproducible(self.kernel):
+        if kernels.is_reproducible(self.kernel):
             state.pop("factor", None)
         return state
 
@@ -135,8 +136,6 @@ class Basis(Stored):
         width = len(self)
         if self.points is not None:
             if self.points.ndim == 1:  # objects such as sets or strings
-                if isinstance(X, np.ndarray) and X.ndim == 1:
-                    return X
                 return np.fromiter(X, dtype=object, count=len(X))
             width = self.points.shape[1]
         if not sparse.issparse(X):
@@ -169,7 +168,7 @@ class Basis(Stored):
     def missed(self, X: Any, features: Array) -> Floats:
         """Return the (n,) variances of f that the features of landmarks miss."""
         own = kernels.diagonal(self.kernel, X) + self.offset
-        return np.maximum(own - np.einsum("ij,ij->i", features, features), 0.0)
+        return np.maximum(own - squares(features), 0.0)
 
     def prior_variance(
         self, X: Any, diag: ArrayLike | None, softness: float, *, strict: bool

@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base import validation
 from bayespoint.base.linalg import times_upper, weighted_outer
-from bayespoint.base.validation import Array, Floats, Indices
+from bayespoint.base.validation import Array, Floats, Indices, Integers
 from bayespoint.data.examples import ROWS, Examples
 from bayespoint.data.executors import Executor
 from bayespoint.engine.laws import Derivatives, Observed, Trials, sums_of_rows, values_of_rows
@@ -61,7 +60,7 @@ class Block:
     constants: Floats  # (n_labels, n_contrasts) infinite for contrasts that a label lacks
     n_shared: int
     observed: Observed
-    seed: int = 0  # seed of the draws that replace integrals over several values
+    seed: int  # seed of the draws that replace integrals over several values
 
     @classmethod
     def of(
@@ -224,10 +223,11 @@ class Block:
             for b, rows in enumerate(self.rows):
                 other = np.einsum("anr,an->nr", self.rows, inner[:, b].astype(rows.dtype))
                 of_functions[0, :, 0] += other.T @ rows
-        for a in range(q if inputs == 1 else 0):
-            for b in range(a + 1):
-                of_functions[a, :, b, :] = weighted_outer(self.rows[0], inner[a, b])
-                of_functions[b, :, a, :] = of_functions[a, :, b, :]
+        else:
+            for a in range(q):
+                for b in range(a + 1):
+                    of_functions[a, :, b] = weighted_outer(self.rows[0], inner[a, b])
+                    of_functions[b, :, a] = of_functions[a, :, b]
         if self.n_shared:
             last = slice(-self.n_shared, None)
             across = sums_of_rows(self.rows[0], inner[0, last] * self.scale)
@@ -310,15 +310,14 @@ class BlockSums:
         self._values = []  # the memory of the last ones first
         self._values = self.executor.keep(partial(Block.at_paths, vectors=vectors), (self.blocks,))
 
-    def turn(
-        self, balls: NDArray[np.int64], places: Floats, directions: Floats, added: Floats
-    ) -> None:
+    def turn(self, balls: Integers, places: Floats, directions: Floats, added: Floats) -> None:
         """Turn (k,) balls on their circles: places and directions are combinations of the old ones.
 
         `places` and `directions` are (k, 2) factors of these, and (k, D) `added` is added to the
         new directions.
         """
-        turn = partial(_turned, balls=balls, places=places, directions=directions, added=added)
+        factors = np.hstack([places, directions])
+        turn = partial(_turned, balls=balls.tolist(), factors=factors, added=added)
         self._values = self.executor.keep(turn, (self.blocks, self._values))
 
     def log_likelihoods(self, trials: Trials) -> Floats:
@@ -335,14 +334,12 @@ class BlockSums:
 def _turned(
     block: Block,
     values: Sequence[Array],
-    balls: NDArray[np.int64],
-    places: Floats,
-    directions: Floats,
+    balls: Sequence[int],
+    factors: Floats,
     added: Floats,
 ) -> list[Array]:
-    turned, kind, contrasts = list(values), values[0].dtype, block.contrasts(added)
-    factors = np.hstack([places, directions]).astype(kind)
-    for ball, (a, b, c, d), moved in zip(balls.tolist(), factors, contrasts, strict=True):
+    turned, factors = list(values), factors.astype(values[0].dtype)
+    for ball, (a, b, c, d), moved in zip(balls, factors, block.contrasts(added), strict=True):
         place, direction = values[1 + 2 * ball], values[2 + 2 * ball]
         turned[1 + 2 * ball] = a * place + b * direction
         if c or d:

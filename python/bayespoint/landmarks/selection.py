@@ -54,9 +54,8 @@ def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
     """
     if isinstance(kernel, Differences):
         return kernel.rows(choose(kernel.kernel, kernel.items(X), n, seed))
-    m = count(X)
     rng = np.random.default_rng(seed)
-    some = np.sort(rng.permutation(m)[: max(n, min(m, CANDIDATES * n))])
+    some = np.sort(rng.permutation(count(X))[: CANDIDATES * n])
     part = in_rows(X)[some]
     if part.ndim == 2 and not sparse.issparse(part):
         part = np.unique(part, axis=0)
