@@ -11,7 +11,12 @@ from bayespoint.base import memory, validation
 from bayespoint.base.validation import Array, Floats, RandomState
 from bayespoint.engine import InfeasibleError, interior, sampling
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_settings
+from bayespoint.engine.settings import (
+    EvidenceSettings,
+    MarginSettings,
+    SampleOptions,
+    sample_settings,
+)
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels.gram import Gram
 from bayespoint.labels import evidence
@@ -355,7 +360,7 @@ class VersionSpace:
         >>> print(f"{VersionSpace(np.eye(2), [1, -1]).max_margin().margin:.3f}")
         0.707
         """
-        return interior.max_margin(self.problem, tol=tol, max_iter=max_iter, callback=callback)
+        return interior.max_margin(self.problem, MarginSettings(tol, max_iter), callback)
 
     def evidence(
         self,

@@ -15,7 +15,6 @@ from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import MarginSettings
 from bayespoint.results.points import MaxMargin
-from bayespoint.results.result import with_fields
 
 
 def feasible_point(
@@ -27,8 +26,7 @@ def feasible_point(
 ) -> Floats:
     """Return a unit vector; `VersionSpace.feasible_point` has the parameters."""
     method = validation.choice("method", method, ("light_trap", "max_margin"))
-    number = validation.seed(seed)
-    found = _core.feasible_point(problem, method=method, seed=number, callback=callback)
+    found = _core.feasible_point(problem, method, validation.seed(seed), callback)
     if found["method"] != method:
         warn(
             f"method={method!r} did not find a point of version space; this one is from the "
@@ -37,20 +35,13 @@ def feasible_point(
     return found["dual_coef"].reshape(problem.shape)
 
 
-def max_margin(
-    problem: Problem,
-    *,
-    tol: float,
-    max_iter: int,
-    callback: Callback = None,
-) -> MaxMargin:
+def max_margin(problem: Problem, settings: MarginSettings, callback: Callback = None) -> MaxMargin:
     """Return the largest margin; `VersionSpace.max_margin` has the parameters."""
-    settings = MarginSettings(tol, max_iter)
     problem.require_labels("a maximal margin")
-    found = _core.max_margin(problem, settings, callback=callback)
+    found = _core.max_margin(problem, settings, callback)
     for name in ("dual_coef", "multipliers"):
         found[name] = found[name].reshape(problem.shape)
-    result: MaxMargin = with_fields(MaxMargin, found)
+    result = MaxMargin(**found)
     if not result.converged:
         warn(
             f"max_margin violates a condition by {result.kkt:.2g} margins after "

@@ -266,7 +266,7 @@ def _hard(problem: Problem, free: bool, limits: MarginSettings) -> _Found:
             shift = gram @ origin
             centered = gram - shift - shift[:, None] + origin @ shift
             problem = Problem(centered, problem.label, np.zeros(len(y)), offset)
-        found = interior.max_margin(problem, tol=limits.tol, max_iter=limits.max_iter)
+        found = interior.max_margin(problem, limits)
         weights, steps = found.multipliers, steps + found.iterations
         if abs(weights @ y) <= _ROUNDING * weights.sum():
             break
