@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,9 +63,13 @@ class Problem:
         if self.walls is not None:
             raise ValueError(f"walls must be None for {what}; got {len(self.walls)} walls")
 
-    def smooths(self, settings: SampleSettings) -> bool:
-        """Return whether the engine knows conditional means: not behind transparent walls."""
-        return self.walls is None or settings.transparency == (0.0, 0.0)
+    def resolved(self, settings: SampleSettings) -> SampleSettings:
+        """Return settings with `average` resolved: to conditional means where they are known."""
+        # The engine knows none behind transparent walls.
+        smooths = self.walls is None or settings.transparency == (0.0, 0.0)
+        if self.inverse is not None and smooths:
+            return replace(settings, average="conditional")
+        return replace(settings, average="arc") if settings.average == "auto" else settings
 
     def coordinates(self, dual_coef: Floats) -> Floats:
         """Return the values ``<w, phi_i>`` of dual coefficients, in their shape (..., m)."""

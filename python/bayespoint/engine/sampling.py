@@ -43,9 +43,8 @@ def sample(
         if start is not None:
             raise ValueError("start must be None with continue_from")
         settings = continuation.resumed_settings(continue_from, settings)
-    inverse = _inverse(problem, settings)
-    problem = replace(problem, inverse=inverse)
-    settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
+    problem = replace(problem, inverse=_inverse(problem, settings))
+    settings = problem.resolved(settings)
     first = None if start is None else checked_start(problem, start).ravel()
     number, state = continuation.begin(problem, seed, continue_from)
     if settings.max_time is not None:

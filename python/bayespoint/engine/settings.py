@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -101,12 +101,6 @@ class SampleSettings(_Rare):
         if length is None and bounces is None and not only_time:
             bounces = 10_000_000
         return {"length": length, "tol": tol, "max_bounces": bounces, "max_time": self.max_time}
-
-    def resolved(self, *, conditional: bool) -> SampleSettings:
-        """Return the settings with `average` resolved, to conditional means or the default."""
-        if not conditional and self.average != "auto":
-            return self
-        return replace(self, average="conditional" if conditional else "arc")
 
     def plain(self) -> dict[str, Any]:
         """Return all settings but the limits, as plain values: a continued run keeps them."""

@@ -122,8 +122,7 @@ def _billiard(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) 
             max_bounces=budget.max_iter,
             transparency=labels.transparency,
         )
-        settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
-        result = _run(problem, settings, budget, report)
+        result = _run(problem, problem.resolved(settings), budget, report)
         draws = Draws(result, Lengths(labels.dimension(factor.rank)), n_shared=labels.n_shared)
         model = Model(fit.classes, hyper, labels, basis, draws, examples.label)
         return _calibrated(model, plan, problem)
