@@ -50,7 +50,12 @@ def sample(
     if settings.max_time is not None:
         left = settings.max_time - (time.monotonic() - began)
         settings = replace(settings, max_time=max(left, LEAST_TIME))
-    values = _values(problem, settings)
+    values = settings.engine_values()
+    first_class, second_class = values["transparency"]
+    if first_class != second_class:
+        problem.require_binary("a transparency that depends on the class")
+    if problem.walls is not None and problem.walls.constrained:
+        values["transparency"] = 0.0, second_class
     values |= {"n_threads": min(threads, settings.n_trajectories), "seed": number}
     run = _core.run(problem, values, start=first, state=state, callback=callback)
     result = _result(problem, settings, number, run)
@@ -64,17 +69,6 @@ def sample(
     for message in messages:
         warn(message)
     return result
-
-
-def _values(problem: Problem, settings: SampleSettings) -> dict[str, Any]:
-    """Return the settings of a run of a problem as the engine takes them."""
-    pair = settings.transparency
-    if isinstance(pair, tuple) and pair[0] != pair[1]:
-        problem.require_binary("a transparency that depends on the class")
-    values = settings.engine_values()
-    if problem.walls is not None and problem.walls.constrained:
-        values["transparency"] = (0.0, settings.transparency[1])  # type: ignore[index]
-    return values
 
 
 def _result(
@@ -151,7 +145,6 @@ def log_z(
         gram = np.multiply(problem.gram, scale, dtype=np.float64)
         softness, offset = problem.softness * scale, problem.offset * scale
         problem = replace(problem, gram=gram, softness=softness, offset=offset, inverse=None)
-    values = vars(settings) | {"targets": transparencies}
-    values |= {"n_threads": n_threads, "seed": seed}
+    values = vars(settings) | {"targets": transparencies, "n_threads": n_threads, "seed": seed}
     found = _core.evidence(problem, values, callback=None if callback is None else report)
     return Evidence.from_run(found)

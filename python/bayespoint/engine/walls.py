@@ -60,9 +60,7 @@ class Walls:
                 f"got shapes {j.shape} and {b.shape}"
             )
         validation.finite("coefficients", b)
-        group = np.arange(len(b))
-        if observations is not None:
-            group = _whole("observations", observations)
+        group = np.arange(len(b)) if observations is None else _whole("observations", observations)
         if group.shape != (len(b),):
             raise ValueError(f"observations must have shape ({len(b)},); got {group.shape}")
         known = np.unique(group[group >= 0])
@@ -70,7 +68,7 @@ class Walls:
             raise ValueError(f"observations must be -1, or 0, 1, ... without a gap; got {group}")
         used = np.where(b != 0, j, -1 - np.arange(b.shape[1]))
         apart = np.sort(used, axis=1)
-        twice = (apart[:, 1:] == apart[:, :-1]).any(axis=1)
+        twice = (np.diff(apart, axis=1) == 0).any(axis=1)
         wrong = ~(b != 0).any(axis=1) | twice | ((b != 0) & (j < 0)).any(axis=1)
         if wrong.any():
             k = int(np.argmax(wrong))
