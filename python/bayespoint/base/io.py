@@ -229,11 +229,9 @@ def _packed(content: Any) -> bytes:
 
 
 def _stored(data: bytes) -> bytes:
-    """Return an archive without compression."""
+    """Return the archive of a sparse matrix without compression."""
     target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(target, "w") as archive:
-        for name in source.namelist():
-            archive.writestr(name, source.read(name))
+    sparse.save_npz(target, sparse.load_npz(io.BytesIO(data)), compressed=False)
     return target.getvalue()
 
 
