@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint.base.io import check_path
+from bayespoint.base.io import StrPath, check_path
 
 __all__ = ["Blocks", "parquet"]
 
@@ -41,7 +41,7 @@ class Blocks:
 
 
 def parquet(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    path: StrPath | Sequence[StrPath],
     columns: str | Sequence[str] | None = None,
 ) -> Blocks:
     """Return the row groups of Parquet files as blocks.
@@ -79,19 +79,19 @@ def parquet(
             missing = sorted(set(names) - set(file.schema_arrow.names))
             if missing:
                 raise KeyError(f"{os.fspath(part)} has no column {missing[0]!r}")
-            read = partial(_read_group, os.fspath(part), tuple(names), isinstance(wanted, str))
+            read = partial(_read_group, os.fspath(part), names, isinstance(wanted, str))
             groups += [partial(read, group) for group in range(file.num_row_groups)]
     return Blocks(groups)
 
 
-def _read_group(path: str, names: Sequence[str], flat: bool, group: int) -> Any:
+def _read_group(path: str, names: list[str], flat: bool, group: int) -> Any:
     """Return columns of a row group of a Parquet file, or `flat` the only one in one dimension."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
-        table = file.read_row_group(group, columns=list(names))
+        table = file.read_row_group(group, columns=names)
     arrays = [table.column(name).to_numpy() for name in names]
     if flat:
         return arrays[0]
     is_numeric = all(array.dtype.kind in "iuf" for array in arrays)
-    return np.column_stack(arrays) if is_numeric else table.select(list(names))
+    return np.column_stack(arrays) if is_numeric else table.select(names)

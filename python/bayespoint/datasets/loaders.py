@@ -59,7 +59,8 @@ def _loader(name: str, summary: str) -> Callable[..., Any]:
         if filename.endswith(".gz"):
             content = gzip.decompress(content)
         header, *lines = content.decode().splitlines()
-        columns, table = header.split(","), np.loadtxt(lines, delimiter=",", ndmin=2)
+        *columns, label = header.split(",")
+        table = np.loadtxt(lines, delimiter=",", ndmin=2)
         data: Any = np.ascontiguousarray(table[:, :-1])
         target: Any = table[:, -1].astype(np.int64)
         frame = None
@@ -71,15 +72,15 @@ def _loader(name: str, summary: str) -> Callable[..., Any]:
                     "as_frame=True needs pandas, which is not installed: run "
                     "`pip install pandas`, or use as_frame=False for NumPy arrays"
                 ) from error
-            frame = pd.DataFrame(data, columns=columns[:-1]).assign(**{columns[-1]: target})
-            data, target = frame[columns[:-1]], frame[columns[-1]]
+            frame = pd.DataFrame(data, columns=columns).assign(**{label: target})
+            data, target = frame[columns], frame[label]
         if return_X_y:
             return data, target
         return Bunch(
             data=data,
             target=target,
             frame=frame,
-            feature_names=columns[:-1],
+            feature_names=columns,
             target_names=list(names),
             DESCR=f"{name.capitalize()}\n{section}\n",
             filename=filename,
@@ -88,7 +89,6 @@ def _loader(name: str, summary: str) -> Callable[..., Any]:
 
     loader.__name__ = loader.__qualname__ = f"load_{name}"
     loader.__doc__ = _DOCSTRING.format(
-        name=name,
         summary=summary,
         names=names,
         n=n,
