@@ -245,12 +245,15 @@ def one_thread(*, beside_numpy: bool = False) -> Iterator[None]:
         scipys = [library for library in libraries if "scipy.libs" in library.filepath]
         libraries = scipys if len(scipys) < len(libraries) else []
     # With OpenMP the number belongs to the calling thread.
-    keys = [
-        (each.filepath, getattr(each, "threading_layer", "") == "openmp" and threading.get_ident())
+    held = {
+        (
+            each.filepath,
+            getattr(each, "threading_layer", "") == "openmp" and threading.get_ident(),
+        ): each
         for each in libraries
-    ]
+    }
     with _lock:
-        for key, library in zip(keys, libraries, strict=True):
+        for key, library in held.items():
             count, before = _holders.get(key, (0, library.num_threads))
             _holders[key] = count + 1, before
             if not count:
@@ -259,7 +262,7 @@ def one_thread(*, beside_numpy: bool = False) -> Iterator[None]:
         yield
     finally:
         with _lock:
-            for key, library in zip(keys, libraries, strict=True):
+            for key, library in held.items():
                 count, before = _holders.pop(key)
                 if count > 1:
                     _holders[key] = count - 1, before

@@ -35,7 +35,7 @@ def require_blas() -> None:
             f"linear algebra needs {readable(_FIRST_USE)} of address space at its first use, "
             f"but the limit of this process (ulimit -v) leaves {readable(free)}"
         )
-    matrix = np.eye(100) + np.ones((100, 100)) / 100
+    matrix = np.eye(100) + 0.01
     linalg.cholesky(matrix @ matrix)
     _used_in = os.getpid()
 

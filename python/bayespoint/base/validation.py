@@ -33,6 +33,7 @@ _T = TypeVar("_T")
 _OTHER = (bool, np.bool_, np.timedelta64)  # which Python or NumPy call integers
 overflowing = partial(np.errstate, over="ignore", invalid="ignore")
 """A context in which large numbers become infinite or NaN without a warning."""
+_MOST = 2**62  # largest integer of an argument, and minus the smallest: the engine's limits
 MANY = 10**8  # largest size of an array that an argument can ask for
 _SYMMETRY = 1e-8  # |K_ij - K_ji| <= this times sqrt(K_ii K_jj)
 _SYMMETRY_LOW = 1e-5  # the same for matrices of less than double precision
@@ -94,10 +95,10 @@ def interval(
     return text, lambda value: above(value, low) & below(value, high)
 
 
-def integer(name: str, value: object, *, low: int = -(2**62), high: int = 2**62) -> int:
-    """Return `value` as an int from `low` to `high`; the defaults are the engine's limits."""
+def integer(name: str, value: object, *, low: int = -_MOST, high: int = _MOST) -> int:
+    """Return `value` as an int from `low` to `high`."""
     if isinstance(value, _OTHER) or not isinstance(value, numbers.Integral):
-        least = f" of at least {low}" if low > -(2**62) else ""
+        least = f" of at least {low}" if low > -_MOST else ""
         raise TypeError(f"{name} must be an integer{least}; got {value!r}")
     if not low <= (number := int(value)) <= high:
         limit = f"least {low}" if number < low else f"most {high}"
@@ -282,10 +283,17 @@ def dual_coef(
 
 def sample_weight(value: ArrayLike, n: int) -> Floats:
     """Return the (n,) weights of the examples of a fit."""
-    return vector("sample_weight", value, n, 0.0, "finite and at least 0", "example")
+    return vector("sample_weight", value, n)
 
 
-def vector(name: str, value: ArrayLike, n: int, low: float, wanted: str, what: str) -> Floats:
+def vector(
+    name: str,
+    value: ArrayLike,
+    n: int,
+    low: float = 0.0,
+    wanted: str = "finite and at least 0",
+    what: str = "example",
+) -> Floats:
     """Return n numbers of at least `low` and below infinity, one for each `what`."""
     array = dense(name, value).astype(np.float64)
     if array.shape != (n,):
@@ -301,8 +309,7 @@ def softness(value: ArrayLike, m: int) -> Floats:
     array = dense("softness", value)
     if array.shape not in ((), (m,)):
         raise ValueError(f"softness must be a number or have shape ({m},); got {array.shape}")
-    each = np.broadcast_to(array, m)
-    return vector("softness", each, m, 0.0, "finite and at least 0", "example")
+    return vector("softness", np.broadcast_to(array, m), m)
 
 
 def class_labels(y: ArrayLike, m: int) -> tuple[Array, Array]:
@@ -327,7 +334,7 @@ def class_labels(y: ArrayLike, m: int) -> tuple[Array, Array]:
             "y must hold labels -1 and +1, or two classes or more; got "
             f"{len(classes)} class: {classes.tolist()}"
         )
-    return index.astype(np.intp), classes
+    return index, classes
 
 
 def product(left: Floats, right: Floats) -> Floats:
@@ -379,7 +386,7 @@ def gram_matrix(
         np.maximum(allowed, np.abs(upper), out=allowed)
         allowed *= _SYMMETRY if exact else _SYMMETRY_LOW
         if (wrong := np.abs(upper - lower) > allowed).any():
-            i, j = (int(k) for k in np.argwhere(wrong)[0])
+            i, j = np.argwhere(wrong)[0].tolist()
             raise ValueError(
                 f"{name} must be symmetric; got {upper[i, j]!r} at [{rows.start + i}, "
                 f"{columns.start + j}] and {lower[i, j]!r} across the diagonal"
@@ -400,7 +407,7 @@ def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
     return (slice(begin, min(begin + size, n)) for begin in range(0, n, size))
 
 
-def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str = "gram") -> None:
+def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str) -> None:
     """Raise ValueError unless all squared lengths of feature vectors are positive and in range."""
     diagonal, (low, high) = gram.diagonal() + offset + softness, _LENGTHS
     if not (diagonal > 0).all():

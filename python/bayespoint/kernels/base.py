@@ -209,7 +209,7 @@ class Kernel(Stored):
         return Sum((self, _operand(other)))
 
     def __radd__(self, other: object) -> Kernel:
-        if isinstance(other, int) and not isinstance(other, bool) and other == 0:
+        if type(other) is int and other == 0:
             return self  # the start of the builtin sum
         return Sum((_operand(other), self))
 
@@ -267,7 +267,7 @@ class Kernel(Stored):
         fields = fields_of(self)
         fields.update({name: params[name] for name in params.keys() & fields.keys()})
         parts = numbered(fields)
-        known = {**fields, **parts}
+        known = fields | parts
         inner: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
             name, nested, rest = key.partition("__")

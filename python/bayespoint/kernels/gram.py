@@ -55,9 +55,9 @@ def resolve(kernel: Any) -> AnyKernel | str:
         # For ours a shallow copy is enough, since nested kernels are only ever replaced.
         return copy(kernel) if isinstance(kernel, Kernel) else kernel
     if isinstance(kernel, type):
-        name = kernel.__name__
         raise ValueError(  # noqa: TRY004 - as for other values
-            f"kernel must be a kernel object; {name} is a class: write {name}()"
+            f"kernel must be a kernel object; {kernel.__name__} is a class: write "
+            f"{kernel.__name__}()"
         )
     names = ", ".join(map(repr, _NAMED))
     raise ValueError(
