@@ -5,11 +5,11 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::frame::Frame;
-use super::{Ball, on_side};
+use super::{Ball, fields, on_side};
 use crate::base::{Control, Error, Result, require, require_sound};
 use crate::gram::Gram;
 use crate::linalg::Draw;
-use crate::simd::{NextWall, Precision, dot};
+use crate::simd::{NextWall, dot};
 
 /// What a ball was recast from.
 pub struct Recast {
@@ -37,16 +37,15 @@ impl Ball {
             let got = "a vector of another length or not finite";
             require(fits, name, got, "m finite dual coefficients")?;
         }
+        let [f, g] = fields(gram, [position, direction], control)?;
         let mut ball = Self {
-            f: vec![0.0; m],
-            g: vec![0.0; m],
+            f,
+            g,
             frame: Frame::new(position.to_vec(), direction.to_vec()),
             wall: NextWall::NONE,
             to_wall: 0.0,
             scratch: Vec::new(),
         };
-        let out = &mut [ball.f.as_mut_slice(), &mut ball.g];
-        gram.multiply(&[position, direction], out, Precision::Compensated, control)?;
         ball.orthonormalize(|name, value| {
             let got = format!("one of squared length {value:e}");
             let wanted =
@@ -96,9 +95,9 @@ impl Ball {
         stays: bool,
         control: &Control,
     ) -> Result<Recast> {
-        let old_f = self.f.clone();
-        let out = &mut [self.f.as_mut_slice(), &mut self.g];
-        gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
+        let [f, g] = fields(gram, [&position, &direction], control)?;
+        let old_f = std::mem::replace(&mut self.f, f);
+        self.g = g;
         self.frame.lay(position, direction);
         let norm = dot::dot(&self.frame.p, &self.f);
         require_sound((norm - 1.0).abs() <= 1e-3, "squared length of the position", norm)?;

@@ -33,6 +33,12 @@ fn on_side(old: f64, f: f64) -> f64 {
     (side * f).max(0.0).copysign(side)
 }
 
+/// Returns the plane coordinates of a position and a direction, given by dual coefficients.
+fn fields(gram: &Gram, duals: [&[f64]; 2], control: &Control) -> Result<[Vec<f64>; 2]> {
+    let fields = gram.multiply(&duals, Precision::Compensated, control)?;
+    Ok(fields.try_into().expect("a field of each vector"))
+}
+
 /// A ball on the unit sphere of the span of the feature vectors.
 ///
 /// The plane coordinates `f_i = <b, φ_i>` and `g_i = <v, φ_i>` are rotated at each event, in one fused pass. The dual
@@ -68,9 +74,7 @@ impl Ball {
     pub(crate) fn fits(&self, gram: &Gram, control: &Control) -> Result<bool> {
         const CLOSE: f64 = 1e-3;
         let (position, direction) = self.frame.unfold();
-        let (mut f, mut g) = (vec![0.0; gram.len()], vec![0.0; gram.len()]);
-        let out = &mut [f.as_mut_slice(), &mut g];
-        gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
+        let [f, g] = fields(gram, [&position, &direction], control)?;
         let dot = dot::dot::<f64>;
         let unit = (dot(&position, &f) - 1.0).abs() < CLOSE
             && (dot(&direction, &g) - 1.0).abs() < CLOSE

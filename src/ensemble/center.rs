@@ -79,14 +79,9 @@ pub fn smooth(smoother: &Smoother, batches: &mut [&mut Batch], control: &Control
 
 /// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
 pub fn fill_fields(gram: &Gram, batches: &mut [&mut Batch], control: &Control) -> Result<()> {
-    let m = gram.len();
     let missing: Vec<_> = batches.iter_mut().filter(|b| b.field.is_none()).collect();
-    let mut fields = vec![vec![0.0; m]; missing.len()];
-    {
-        let duals: Vec<&[f64]> = missing.iter().map(|b| b.integral.as_slice()).collect();
-        let mut out: Vec<&mut [f64]> = fields.iter_mut().map(Vec::as_mut_slice).collect();
-        gram.multiply(&duals, &mut out, Precision::Plain, control)?;
-    }
+    let duals: Vec<&[f64]> = missing.iter().map(|b| b.integral.as_slice()).collect();
+    let fields = gram.multiply(&duals, Precision::Plain, control)?;
     for (batch, field) in missing.into_iter().zip(fields) {
         batch.field = Some(field);
     }

@@ -60,13 +60,13 @@ impl<'a> Dense<'a> {
     pub fn multiply(
         &self,
         duals: &[&[f64]],
-        out: &mut [&mut [f64]],
         precision: Precision,
         control: &Control,
-    ) -> Result<()> {
+    ) -> Result<Vec<Vec<f64>>> {
+        let mut fields = vec![vec![0.0; self.m]; duals.len()];
         // Two vectors at a time, so that rows are read half as often.
         let (pairs, last) = duals.as_chunks::<2>();
-        let (pairs_out, last_out) = out.as_chunks_mut::<2>();
+        let (pairs_out, last_out) = fields.as_chunks_mut::<2>();
         for i in 0..self.m {
             if i % 64 == 0 {
                 control.check()?;
@@ -80,7 +80,7 @@ impl<'a> Dense<'a> {
                 }
             });
         }
-        Ok(())
+        Ok(fields)
     }
 
     pub fn submatrix(&self, chosen: &[usize]) -> Dense<'static> {

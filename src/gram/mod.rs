@@ -245,9 +245,7 @@ impl<'a> Gram<'a> {
 
     /// Plane coordinates `K c` of one vector.
     pub(crate) fn product(&self, c: &[f64], sum: Precision, control: &Control) -> Result<Vec<f64>> {
-        let mut field = vec![0.0; self.len()];
-        self.multiply(&[c], &mut [&mut field], sum, control)?;
-        Ok(field)
+        Ok(self.multiply(&[c], sum, control)?.swap_remove(0))
     }
 
     /// Adds the contributions of offset and softness to the plane coordinates.
@@ -258,22 +256,21 @@ impl<'a> Gram<'a> {
         }
     }
 
-    /// Plane coordinates of several vectors, `out[k] = K duals[k]`, each of length m, in one pass over the matrix.
+    /// Returns the plane coordinates `K c` of several vectors of length m, in one pass over the matrix.
     /// [`crate::Error::Interrupted`] when the caller asks to stop. Panics if the length of a vector is not m.
     pub fn multiply(
         &self,
         duals: &[&[f64]],
-        out: &mut [&mut [f64]],
         precision: Precision,
         control: &Control,
-    ) -> Result<()> {
-        match &*self.source {
-            Source::Dense(dense) => dense.multiply(duals, out, precision, control),
-            Source::Joint(joint) => joint.multiply(duals, out, precision, control),
+    ) -> Result<Vec<Vec<f64>>> {
+        let mut fields = match &*self.source {
+            Source::Dense(dense) => dense.multiply(duals, precision, control),
+            Source::Joint(joint) => joint.multiply(duals, precision, control),
         }?;
-        for (c, f) in duals.iter().zip(out) {
+        for (c, f) in duals.iter().zip(&mut fields) {
             self.add_shifts(c, f);
         }
-        Ok(())
+        Ok(fields)
     }
 }

@@ -208,23 +208,15 @@ impl<'a> Joint<'a> {
     pub fn multiply(
         &self,
         duals: &[&[f64]],
-        out: &mut [&mut [f64]],
         precision: Precision,
         control: &Control,
-    ) -> Result<()> {
-        let functions: Vec<Vec<Vec<f64>>> =
-            duals.iter().map(|duals| self.planes.function_duals(duals)).collect();
-        let mut fields = functions.clone();
-        {
-            let duals: Vec<&[f64]> = functions.iter().flatten().map(Vec::as_slice).collect();
-            let mut out: Vec<&mut [f64]> =
-                fields.iter_mut().flatten().map(Vec::as_mut_slice).collect();
-            self.gram.multiply(&duals, &mut out, precision, control)?;
-        }
-        for (functions, out) in fields.iter().zip(out) {
-            out.copy_from_slice(&self.planes.plane_field(functions));
-        }
-        Ok(())
+    ) -> Result<Vec<Vec<f64>>> {
+        let functions: Vec<Vec<f64>> =
+            duals.iter().flat_map(|duals| self.planes.function_duals(duals)).collect();
+        let duals: Vec<&[f64]> = functions.iter().map(Vec::as_slice).collect();
+        let fields = self.gram.multiply(&duals, precision, control)?;
+        let fields = fields.chunks_exact(self.planes.functions());
+        Ok(fields.map(|functions| self.planes.plane_field(functions)).collect())
     }
 
     pub fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {

@@ -38,7 +38,7 @@ impl<'s> Learner<'s> {
     /// Recomputes the plane coordinates. Returns whether all examples are satisfied.
     pub fn verify(&mut self, control: &Control) -> Result<bool> {
         let gram = self.space.gram();
-        gram.multiply(&[&self.dual], &mut [&mut self.f], Precision::Compensated, control)?;
+        self.f = gram.product(&self.dual, Precision::Compensated, control)?;
         Ok((0..self.f.len()).all(|i| self.margin(i) > 0.0))
     }
 }

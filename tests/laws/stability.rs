@@ -26,10 +26,10 @@ use crate::targets::{Cone, Target, wedge};
 fn drift(ball: &Ball, space: &VersionSpace<'_>) -> f64 {
     let m = space.len();
     let (position, direction) = (ball.position(0.0), ball.direction());
-    let (mut f, mut g) = (vec![0.0; m], vec![0.0; m]);
-    let (duals, mut out) = ([&position[..], &direction], [&mut f[..], &mut g]);
-    let control = Control::new();
-    space.gram().multiply(&duals, &mut out, Precision::Compensated, &control).expect("ok");
+    let [f, g] = [&position, &direction].map(|dual| {
+        let fields = space.gram().multiply(&[dual], Precision::Compensated, &Control::new());
+        fields.expect("ok").swap_remove(0)
+    });
     let coordinates = (0..m).map(|i| {
         let off = (f[i] - ball.f()[i]).abs().max((g[i] - ball.g()[i]).abs());
         off / space.gram().diagonal(i).sqrt()

@@ -32,8 +32,8 @@ proptest! {
         let wide = Gram::new(&doubles, offset, vec![0.5; m]).expect("symmetric");
         let dual: Vec<f64> = (0..m).map(|i| (i as f64).sin()).collect();
         let [a, b] = [&narrow, &wide].map(|gram| {
-            let mut f = vec![0.0; m];
-            gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, &Control::new()).expect("not interrupted");
+            let product = gram.product(&dual, Precision::Compensated, &Control::new());
+            let mut f = product.expect("not interrupted");
             gram.add_rows(&[(0.3, m / 2)], &mut f);
             f
         });
