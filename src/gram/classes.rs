@@ -11,11 +11,9 @@
 //!
 //! so the walls are those of a matrix of m (C - 1) planes, labels +1, whose rows are multiples of rows of K, shifts inside.
 
-use pulp::Arch;
-
 use super::{Gram, Joint};
 use crate::base::{Result, memory, require};
-use crate::simd::{Entry, NextWall, pass, with_entries};
+use crate::simd::{Entry, NextWall, pass, vectorized, with_entries};
 
 /// The planes of m examples of C classes, and vectors of them: a number for each plane, or for each class and example.
 ///
@@ -274,16 +272,12 @@ impl<'a> ColumnRow<'a> {
             match *factors {
                 [factor] => {
                     let sorted = &sorted[class];
-                    Arch::new().dispatch(
-                        #[inline(always)]
-                        || row.iter_mut().zip(sorted).for_each(|(x, k)| *x = factor * k),
-                    );
+                    vectorized!(row.iter_mut().zip(sorted).for_each(|(x, k)| *x = factor * k));
                 }
                 [one, two] => {
                     let pairs = sorted[class.clone()].iter().zip(&sorted[m..][class]);
-                    Arch::new().dispatch(
-                        #[inline(always)]
-                        || row.iter_mut().zip(pairs).for_each(|(x, (k, l))| *x = one * k + two * l),
+                    vectorized!(
+                        row.iter_mut().zip(pairs).for_each(|(x, (k, l))| *x = one * k + two * l)
                     );
                 }
                 _ => unreachable!("an event changes the direction along two planes at most"),
@@ -295,21 +289,18 @@ impl<'a> ColumnRow<'a> {
 
 /// Copies a row of K, in another order if there is one.
 fn sort<E: Entry>(row: &[E], order: Option<&[usize]>, offset: f64, sorted: &mut [f64]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || match order {
-            None => {
-                for (x, &entry) in sorted.iter_mut().zip(row) {
-                    *x = entry.into() + offset;
-                }
+    vectorized!(match order {
+        None => {
+            for (x, &entry) in sorted.iter_mut().zip(row) {
+                *x = entry.into() + offset;
             }
-            Some(order) => {
-                for (x, &i) in sorted.iter_mut().zip(order) {
-                    *x = row[i].into() + offset;
-                }
+        }
+        Some(order) => {
+            for (x, &i) in sorted.iter_mut().zip(order) {
+                *x = row[i].into() + offset;
             }
-        },
-    );
+        }
+    });
 }
 
 #[cfg(test)]

@@ -11,9 +11,8 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use pulp::Arch;
-
 use crate::base::{Result, require};
+use crate::simd::vectorized;
 
 /// Largest number of coordinates of a wall.
 pub const MOST_TERMS: usize = 3;
@@ -156,19 +155,16 @@ impl Walls {
 
     /// Returns `B z`, the plane coordinates at coordinates z.
     pub fn field(&self, z: &[f64], field: &mut [f64]) {
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (k, (indices, values)) in self.terms.iter().enumerate() {
-                    let terms = field.iter_mut().zip(indices).zip(values);
-                    if k == 0 {
-                        terms.for_each(|((f, &j), b)| *f = b * z[j as usize]);
-                    } else {
-                        terms.for_each(|((f, &j), b)| *f += b * z[j as usize]);
-                    }
+        vectorized!({
+            for (k, (indices, values)) in self.terms.iter().enumerate() {
+                let terms = field.iter_mut().zip(indices).zip(values);
+                if k == 0 {
+                    terms.for_each(|((f, &j), b)| *f = b * z[j as usize]);
+                } else {
+                    terms.for_each(|((f, &j), b)| *f += b * z[j as usize]);
                 }
-            },
-        );
+            }
+        });
     }
 
     /// Returns z at plane coordinates.

@@ -1,9 +1,7 @@
 //! Dual coordinate ascent, best coordinate first. A few steps suggest which examples have positive multipliers.
 
-use pulp::Arch;
-
 use crate::base::{Control, Result};
-use crate::simd::{Entry, with_entries};
+use crate::simd::{Entry, vectorized, with_entries};
 use crate::space::VersionSpace;
 
 /// Number of running maxima.
@@ -91,40 +89,35 @@ impl<'s> Ascent<'s> {
 
     /// Adds `signed` times a row to the signed margins, and `lift`. Returns what [`Ascent::update_margins`] returns.
     fn add_row<E: Entry>(&mut self, row: &[E], signed: f64, lift: f64) -> Option<usize> {
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                let (signs, sign_rest) = self.signs.as_chunks::<LANES>();
-                let (row, row_rest) = row.as_chunks::<LANES>();
-                let (a, a_rest) = self.a.as_chunks::<LANES>();
-                let (squares, square_rest) = self.squares.as_chunks::<LANES>();
-                let (inverses, inverse_rest) = self.inverse_squares.as_chunks::<LANES>();
-                let (margins, margin_rest) = self.margins.as_chunks_mut::<LANES>();
-                let (mut most, mut which) = ([0.0; LANES], [0; LANES]);
-                let mut first = 0;
-                let blocks =
-                    margins.iter_mut().zip(signs).zip(row).zip(a).zip(squares).zip(inverses);
-                for (((((margins, signs), row), a), squares), inverses) in blocks {
-                    for l in 0..LANES {
-                        margins[l] += signs[l] * (signed * row[l].into() + lift);
-                        let gain = Ascent::gain(margins[l], a[l], (squares[l], inverses[l]));
-                        let better = gain > most[l];
-                        most[l] = if better { gain } else { most[l] };
-                        which[l] = if better { first } else { which[l] };
-                    }
-                    first += LANES;
+        vectorized!({
+            let (signs, sign_rest) = self.signs.as_chunks::<LANES>();
+            let (row, row_rest) = row.as_chunks::<LANES>();
+            let (a, a_rest) = self.a.as_chunks::<LANES>();
+            let (squares, square_rest) = self.squares.as_chunks::<LANES>();
+            let (inverses, inverse_rest) = self.inverse_squares.as_chunks::<LANES>();
+            let (margins, margin_rest) = self.margins.as_chunks_mut::<LANES>();
+            let (mut most, mut which) = ([0.0; LANES], [0; LANES]);
+            let mut first = 0;
+            let blocks = margins.iter_mut().zip(signs).zip(row).zip(a).zip(squares).zip(inverses);
+            for (((((margins, signs), row), a), squares), inverses) in blocks {
+                for l in 0..LANES {
+                    margins[l] += signs[l] * (signed * row[l].into() + lift);
+                    let gain = Ascent::gain(margins[l], a[l], (squares[l], inverses[l]));
+                    let better = gain > most[l];
+                    most[l] = if better { gain } else { most[l] };
+                    which[l] = if better { first } else { which[l] };
                 }
-                for (l, margin) in margin_rest.iter_mut().enumerate() {
-                    *margin += sign_rest[l] * (signed * row_rest[l].into() + lift);
-                    let gain = Ascent::gain(*margin, a_rest[l], (square_rest[l], inverse_rest[l]));
-                    if gain > most[l] {
-                        (most[l], which[l]) = (gain, first);
-                    }
+                first += LANES;
+            }
+            for (l, margin) in margin_rest.iter_mut().enumerate() {
+                *margin += sign_rest[l] * (signed * row_rest[l].into() + lift);
+                let gain = Ascent::gain(*margin, a_rest[l], (square_rest[l], inverse_rest[l]));
+                if gain > most[l] {
+                    (most[l], which[l]) = (gain, first);
                 }
-                let best =
-                    (0..LANES).fold(0, |best, l| if most[l] > most[best] { l } else { best });
-                (most[best] > 0.0).then(|| which[best] + best)
-            },
-        )
+            }
+            let best = (0..LANES).fold(0, |best, l| if most[l] > most[best] { l } else { best });
+            (most[best] > 0.0).then(|| which[best] + best)
+        })
     }
 }

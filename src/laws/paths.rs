@@ -5,12 +5,10 @@
 
 use std::ops::Range;
 
-use pulp::Arch;
-
 use super::{BLOCK, Lane, Largest, Observed};
 use crate::base::blocks;
-use crate::simd::Entry;
 use crate::simd::dot::dot;
+use crate::simd::{Entry, vectorized};
 
 static ONES: Lane = [1.0; BLOCK];
 
@@ -90,14 +88,11 @@ impl Observed<'_> {
 /// Writes the first row and multiples of the two others.
 fn combine<E: Entry>(rows: [&[E]; 3], along: [f64; 2], out: &mut [f64]) {
     let ([mean, place, direction], [a, b]) = (rows, along);
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for (((out, &mean), &place), &direction) in
-                out.iter_mut().zip(mean).zip(place).zip(direction)
-            {
-                *out = mean.into() + (a * place.into() + b * direction.into());
-            }
-        },
-    );
+    vectorized!({
+        for (((out, &mean), &place), &direction) in
+            out.iter_mut().zip(mean).zip(place).zip(direction)
+        {
+            *out = mean.into() + (a * place.into() + b * direction.into());
+        }
+    });
 }

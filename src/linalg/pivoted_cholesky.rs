@@ -2,12 +2,10 @@
 
 use std::iter::zip;
 
-use pulp::Arch;
-
 use super::factor::Factor;
 use crate::base::{Control, Result, memory, require_sound};
 use crate::gram::Gram;
-use crate::simd::dot;
+use crate::simd::{dot, vectorized};
 
 /// Most candidates for pivots at a time, and fewest, when most of the previous ones were rejected.
 const BATCH: usize = 32;
@@ -272,20 +270,17 @@ fn gather(columns: &[Vec<f64>], tile: &[usize], out: &mut [Chunk]) {
 
 /// Subtracts products of entries and `heads`, those of candidates. Entries beyond the last column are stale, times zeros.
 fn subtract(sums: &mut [Chunk], entries: &[Chunk], heads: &[Chunk; BATCH]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for (sums, entries) in zip(sums, entries) {
-                let mut chunk = *sums;
-                for (entry, heads) in zip(entries, heads) {
-                    for (sum, head) in zip(&mut chunk, heads) {
-                        *sum -= entry * head;
-                    }
+    vectorized!({
+        for (sums, entries) in zip(sums, entries) {
+            let mut chunk = *sums;
+            for (entry, heads) in zip(entries, heads) {
+                for (sum, head) in zip(&mut chunk, heads) {
+                    *sum -= entry * head;
                 }
-                *sums = chunk;
             }
-        },
-    );
+            *sums = chunk;
+        }
+    });
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::entry::{Call, Entry};
+use super::entry::{Call, Entry, vectorized};
 
 /// Number of independent sums, which hide the latency of an addition.
 const SUMS: usize = 4;
@@ -152,14 +152,11 @@ pub fn add(y: &mut [f64], x: &[f64]) {
 /// `y ← y + a x`.
 pub fn axpy<E: Entry>(a: f64, x: &[E], y: &mut [f64]) {
     assert_eq!(x.len(), y.len());
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for (y, &x) in y.iter_mut().zip(x) {
-                *y += a * x.into();
-            }
-        },
-    );
+    vectorized!({
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y += a * x.into();
+        }
+    });
 }
 
 /// `y ← y + Σ_k a_k x_k`, four vectors at a time, so that y is read and written a quarter as often.
@@ -168,14 +165,11 @@ pub fn axpy_all<E: Entry>(terms: &[(f64, &[E])], y: &mut [f64]) {
     let (fours, rest) = terms.as_chunks::<4>();
     for four in fours {
         let [(a, p), (b, q), (c, r), (d, s)] = *four;
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for ((((y, &p), &q), &r), &s) in y.iter_mut().zip(p).zip(q).zip(r).zip(s) {
-                    *y += (a * p.into() + b * q.into()) + (c * r.into() + d * s.into());
-                }
-            },
-        );
+        vectorized!({
+            for ((((y, &p), &q), &r), &s) in y.iter_mut().zip(p).zip(q).zip(r).zip(s) {
+                *y += (a * p.into() + b * q.into()) + (c * r.into() + d * s.into());
+            }
+        });
     }
     for (a, x) in rest {
         axpy(*a, x, y);

@@ -28,7 +28,17 @@ macro_rules! with_entries {
         }
     };
 }
-pub(crate) use with_entries;
+
+/// Runs loops in the vector instructions that the machine has.
+macro_rules! vectorized {
+    ($work:expr) => {
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || $work,
+        )
+    };
+}
+pub(crate) use {vectorized, with_entries};
 
 impl Row<'_> {
     /// Entry j. Panics if j is out of bounds.

@@ -2,8 +2,7 @@
 
 use std::f64::consts::LN_2;
 
-use pulp::Arch;
-
+use super::entry::vectorized;
 use super::exponential::doubles::{exp, polynomial};
 
 /// The powers of v = 2 u - 1 in M(x) / u, u = 1 / (1 + x / 5), for Mills' ratio M(x) = Φ(-x) / N(x), x ≥ 0, to 1e-12: the
@@ -32,19 +31,16 @@ const FACTOR: f64 = 0.2;
 /// Writes ln Φ of each number to `values`, with an error below 1e-12, absolute or relative, and its derivative, the hazard N / Φ, in
 /// place of the number.
 pub fn ln_normal_cdf_all(numbers: &mut [f64], values: &mut [f64]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for (z, value) in numbers.iter_mut().zip(values) {
-                let (half, density, ratio) = parts(*z);
-                // Φ is N M on the left and 1 - N M on the right.
-                let left = *z < 0.0;
-                let p = if left { ratio } else { 1.0 - density * ratio };
-                *value = ln(p) + if left { half } else { 0.0 };
-                *z = if left { 1.0 } else { density } / p;
-            }
-        },
-    );
+    vectorized!({
+        for (z, value) in numbers.iter_mut().zip(values) {
+            let (half, density, ratio) = parts(*z);
+            // Φ is N M on the left and 1 - N M on the right.
+            let left = *z < 0.0;
+            let p = if left { ratio } else { 1.0 - density * ratio };
+            *value = ln(p) + if left { half } else { 0.0 };
+            *z = if left { 1.0 } else { density } / p;
+        }
+    });
 }
 
 /// Half the width of an interval below which its probability is its width times the mean of the densities at both ends.
@@ -55,50 +51,43 @@ const NARROW: f64 = 1e-6;
 /// These are the distances of a value from the ends of an interval, from inside; a distance may be infinite. Without room, a + b <= 0,
 /// the logarithm is minus infinity.
 pub fn ln_interval_all([below, above]: [&mut [f64]; 2], values: &mut [f64]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for ((a, b), value) in below.iter_mut().zip(above).zip(values) {
-                // Φ(x) - Φ(-y) with x <= y, where tails are small: N(y) = e N(x).
-                let is_first = *a <= *b;
-                let (x, y) = if is_first { (*a, *b) } else { (*b, *a) };
-                let (width, empty) = (x + y, x + y <= 0.0);
-                let e = if empty { 0.0 } else { exp(-0.5 * width * (y - x)) };
-                let (half, density, ratio) = parts(x);
-                let (_, _, other) = parts(y);
-                // On the left N(x) is a factor.
-                let left = x < 0.0;
-                let p = if left { ratio - e * other } else { 1.0 - density * (ratio + e * other) };
-                let factor = if left { 1.0 } else { density };
-                let narrow = 0.5 * width * (1.0 + e) * factor;
-                let p = if width < 2.0 * NARROW { narrow } else { p };
-                let by_x = if empty { 0.0 } else { factor / p };
-                let by_y = by_x * e;
-                *value =
-                    if empty { f64::NEG_INFINITY } else { ln(p) + if left { half } else { 0.0 } };
-                *a = if is_first { by_x } else { by_y };
-                *b = if is_first { by_y } else { by_x };
-            }
-        },
-    );
+    vectorized!({
+        for ((a, b), value) in below.iter_mut().zip(above).zip(values) {
+            // Φ(x) - Φ(-y) with x <= y, where tails are small: N(y) = e N(x).
+            let is_first = *a <= *b;
+            let (x, y) = if is_first { (*a, *b) } else { (*b, *a) };
+            let (width, empty) = (x + y, x + y <= 0.0);
+            let e = if empty { 0.0 } else { exp(-0.5 * width * (y - x)) };
+            let (half, density, ratio) = parts(x);
+            let (_, _, other) = parts(y);
+            // On the left N(x) is a factor.
+            let left = x < 0.0;
+            let p = if left { ratio - e * other } else { 1.0 - density * (ratio + e * other) };
+            let factor = if left { 1.0 } else { density };
+            let narrow = 0.5 * width * (1.0 + e) * factor;
+            let p = if width < 2.0 * NARROW { narrow } else { p };
+            let by_x = if empty { 0.0 } else { factor / p };
+            let by_y = by_x * e;
+            *value = if empty { f64::NEG_INFINITY } else { ln(p) + if left { half } else { 0.0 } };
+            *a = if is_first { by_x } else { by_y };
+            *b = if is_first { by_y } else { by_x };
+        }
+    });
 }
 
 /// Replaces ln p by ln(floor + span p), and writes the derivative of the one by the other. Minus infinity stays.
 pub fn ln_with_noise_all(values: &mut [f64], shares: &mut [f64], [floors, spans]: [&[f64]; 2]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let noise = floors.iter().zip(spans);
-            for ((value, share), (floor, span)) in values.iter_mut().zip(shares).zip(noise) {
-                let part = span * exp(*value);
-                let p = floor + part;
-                // Without a floor the logarithm has no least value, unlike p.
-                let without = *value + ln(*span);
-                *share = if *floor > 0.0 { part / p } else { 1.0 };
-                *value = if *floor > 0.0 && *value > f64::NEG_INFINITY { ln(p) } else { without };
-            }
-        },
-    );
+    vectorized!({
+        let noise = floors.iter().zip(spans);
+        for ((value, share), (floor, span)) in values.iter_mut().zip(shares).zip(noise) {
+            let part = span * exp(*value);
+            let p = floor + part;
+            // Without a floor the logarithm has no least value, unlike p.
+            let without = *value + ln(*span);
+            *share = if *floor > 0.0 { part / p } else { 1.0 };
+            *value = if *floor > 0.0 && *value > f64::NEG_INFINITY { ln(p) } else { without };
+        }
+    });
 }
 
 /// Returns ln N(z), N(z) and M(|z|).

@@ -4,7 +4,7 @@ use std::array;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::entry::Call;
+use super::entry::{Call, vectorized};
 use super::exponential::Radial;
 
 /// Points of a block, one in each lane of a few vectors.
@@ -113,7 +113,7 @@ pub const fn single(x: f64) -> f32 {
 
 /// Adds `Σ_j c_j k_j` to a number for each point.
 pub fn add_product(values: &[PointBlock], coefficients: &[f32], to: &mut [f64; BLOCK]) {
-    Arch::new().dispatch(|| {
+    vectorized!({
         // In few singles at a time.
         for (values, coefficients) in values.chunks(PANEL).zip(coefficients.chunks(PANEL)) {
             let mut sum = [0f32; BLOCK];
