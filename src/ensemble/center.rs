@@ -93,7 +93,6 @@ pub fn fill_fields(gram: &Gram, batches: &mut [&mut Batch], control: &Control) -
 const MOST_APART: f64 = 1.5;
 
 /// The mean of unit weight vectors along the path of all trajectories.
-#[derive(Clone)]
 pub struct Center {
     /// Dual coefficients of the unit vector, shape (m,).
     pub dual: Vec<f64>,
@@ -104,18 +103,6 @@ pub struct Center {
     /// False if the halves of the trajectories differ more than their pieces suggest. The path is then only a few correlation
     /// lengths long, all trajectories may still be drifting from a common start, and the error cannot be trusted.
     pub mixed: bool,
-    /// Angle from the mean to the mean of the most distant trajectory, minus the length of its path, radians.
-    pub missing: f64,
-}
-
-impl Center {
-    /// Returns the center after a burn-in of `burn_in_length` radians of each trajectory. The error is infinite if the distance
-    /// of a trajectory from the mean exceeds the length of its whole path, burn-in included, or there is a single piece.
-    pub fn after(self, burn_in_length: f64) -> Self {
-        let unknown = self.missing > burn_in_length || self.error.is_nan();
-        let error = if unknown { f64::INFINITY } else { self.error };
-        Self { error, ..self }
-    }
 }
 
 fn sum<'b>(m: usize, batches: impl IntoIterator<Item = &'b Batch>) -> Batch {
@@ -130,48 +117,42 @@ fn sum<'b>(m: usize, batches: impl IntoIterator<Item = &'b Batch>) -> Batch {
 /// their components along the mean, which do not turn it. It is computed with three kinds of pieces, and the largest value is
 /// returned: the trajectories, the trajectories with equal weights, and all batches. Batches underestimate the error if the
 /// correlation length exceeds one; weights by length do for one long trajectory; few trajectories are a noisy sample.
-pub fn center<L: AsRef<[Batch]>>(gram: &Gram, trajectories: &[L]) -> Center {
+///
+/// The error is infinite if the distance of a trajectory from the mean exceeds the length of its whole path, with a burn-in of
+/// `burn_in_length` radians, and NaN for a single piece.
+pub fn center(gram: &Gram, trajectories: &[&[Batch]], burn_in_length: f64) -> Center {
     let m = gram.len();
-    let sums: Vec<Batch> = trajectories.iter().map(|list| sum(m, list.as_ref())).collect();
+    let sums: Vec<Batch> = trajectories.iter().map(|list| sum(m, *list)).collect();
     let total = sum(m, &sums);
     let square = dot::dot(&total.integral, total.field());
     let length = total.length;
     let norm = square.max(0.0).sqrt() / length;
     // Squared length of a piece's residual orthogonal to the mean.
-    let across = |integral: &[f64], field: &[f64], part: f64| {
-        let own = dot::dot(integral, field);
-        let along = dot::dot(integral, total.field()) / length;
+    let across = |piece: &Batch| {
+        let part = piece.length;
+        let own = dot::dot(&piece.integral, piece.field());
+        let along = dot::dot(&piece.integral, total.field()) / length;
         let residual = own - 2.0 * part * along + part * part * norm * norm;
         let radial = if norm > 0.0 { (along - part * norm * norm) / norm } else { 0.0 };
         (residual - radial * radial).max(0.0)
     };
-    let spread = |pieces: &mut dyn Iterator<Item = f64>| {
-        let (mut n, mut sum) = (0.0, 0.0);
-        for piece in pieces {
-            n += 1.0;
-            sum += piece;
-        }
+    // Of n pieces, given the sum of their squared residuals.
+    let spread = |n: usize, sum: f64| {
+        let n = n as f64;
         if n > 1.0 { (n / (n - 1.0) * sum).sqrt() / (length * norm) } else { f64::NAN }
     };
-    let apart: Vec<(f64, f64)> = sums
-        .iter()
-        .filter(|sum| sum.length > 0.0)
-        .map(|sum| (across(&sum.integral, sum.field(), sum.length), sum.length))
-        .collect();
-    let between = spread(&mut apart.iter().map(|(square, _)| *square));
+    let apart = sums.iter().filter(|sum| sum.length > 0.0);
+    let apart: Vec<(f64, f64)> = apart.map(|sum| (across(sum), sum.length)).collect();
+    let n = apart.len();
+    let between = spread(n, apart.iter().map(|(square, _)| square).sum());
     // Equal weights: a trajectory that the limit of arrivals stopped early in a corner counts as much as the others.
-    let share = length / apart.len() as f64;
-    let alike = spread(&mut apart.iter().map(|(square, own)| square * (share / own).powi(2)));
-    let between = between.max(alike);
-    let residuals: Vec<f64> = trajectories
-        .iter()
-        .flat_map(AsRef::as_ref)
-        .map(|batch| across(&batch.integral, batch.field(), batch.length))
-        .collect();
-    let pooled = spread(&mut residuals.iter().copied());
+    let share = length / n as f64;
+    let alike = spread(n, apart.iter().map(|(square, own)| square * (share / own).powi(2)).sum());
+    let residuals: Vec<f64> = trajectories.iter().copied().flatten().map(across).collect();
     let (pieces, pieces_apart) = (residuals.len(), residuals.iter().sum::<f64>());
+    let pooled = spread(pieces, pieces_apart);
     let mixed = {
-        let halves = trajectories.iter().map(AsRef::as_ref).flat_map(|list| {
+        let halves = trajectories.iter().flat_map(|list| {
             let (first, second) = list.split_at(list.len() / 2);
             [first, second]
         });
@@ -179,8 +160,7 @@ pub fn center<L: AsRef<[Batch]>>(gram: &Gram, trajectories: &[L]) -> Center {
         // Squared deviations of the halves from the center, and of the pieces from their halves, for the length of a piece.
         let (mut apart, mut within) = (0.0, 0.0);
         for half in &halves {
-            let sum = sum(m, *half);
-            let square = across(&sum.integral, sum.field(), sum.length);
+            let square = across(&sum(m, *half));
             let n = half.len() as f64;
             apart += square / (n * n);
             within -= square / n;
@@ -191,12 +171,12 @@ pub fn center<L: AsRef<[Batch]>>(gram: &Gram, trajectories: &[L]) -> Center {
     };
     let scale = if square > 0.0 { square.sqrt().recip() } else { 0.0 };
     let dual = total.integral.iter().map(|x| x * scale).collect();
-    let missing = apart
-        .iter()
-        .map(|(square, own)| square.sqrt() / (own * norm) - own)
-        .fold(f64::NEG_INFINITY, f64::max);
+    // The angle from the mean to that of a trajectory, minus the length of its path.
+    let beyond = apart.iter().map(|(square, own)| square.sqrt() / (own * norm) - own);
     // `max` prefers a number to NaN.
-    Center { dual, norm, error: between.max(pooled), mixed, missing }
+    let error = between.max(alike).max(pooled);
+    let is_far = beyond.fold(f64::NEG_INFINITY, f64::max) > burn_in_length;
+    Center { dual, norm, error: if is_far { f64::INFINITY } else { error }, mixed }
 }
 
 #[cfg(test)]

@@ -218,25 +218,25 @@ pub fn totals<D: Dynamics>(chains: &[Chain<D>]) -> (f64, u64) {
     })
 }
 
-/// Prepares the averages of pieces for the center, in one pass over the matrix and two over the factor, with the same bits.
-pub fn prepare<D: Dynamics>(chains: &mut [Chain<D>], control: &Control) -> Result<()> {
-    let Some(first) = chains.first() else { return Ok(()) };
-    let gram = first.trajectory.space().gram();
-    let smoother = first.densities.as_ref().map(|densities| Arc::clone(&densities.smoother));
-    let mut batches: Vec<&mut Batch> = chains.iter_mut().flat_map(|c| &mut c.path.pieces).collect();
-    if let Some(smoother) = smoother {
-        center::smooth(&smoother, &mut batches, control)?;
-    }
-    center::fill_fields(gram, &mut batches, control)
-}
-
-pub fn estimate<D: Dynamics>(run: &Context, chains: &mut [Chain<D>]) -> Result<Center> {
+/// Returns the center, and averages the pieces for it in one pass over the matrix and two over the factor, with the same bits.
+pub fn estimate<D: Dynamics>(
+    run: &Context,
+    chains: &mut [Chain<D>],
+    burn_in_length: f64,
+) -> Result<Center> {
+    let (gram, control) = (run.space.gram(), run.control);
     // As many groups as threads, since reading the matrix takes most of the time.
     let mut groups: Vec<_> =
         chains.chunks_mut(chains.len().div_ceil(run.pool.n_threads())).collect();
-    run.pool.each(&mut groups, |_, group| prepare(group, run.control))?;
+    run.pool.each(&mut groups, |_, group| {
+        let mut batches: Vec<_> = group.iter_mut().flat_map(|c| &mut c.path.pieces).collect();
+        if let Some(smoother) = &run.smoother {
+            center::smooth(smoother, &mut batches, control)?;
+        }
+        center::fill_fields(gram, &mut batches, control)
+    })?;
     let lists: Vec<&[Batch]> = chains.iter().map(|chain| &*chain.path.pieces).collect();
-    Ok(center::center(run.space.gram(), &lists))
+    Ok(center::center(gram, &lists, burn_in_length))
 }
 
 /// Vectors of length m of a trajectory, its pieces, the center and the stored form, without and with conditional means.

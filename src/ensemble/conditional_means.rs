@@ -137,7 +137,7 @@ impl<'a> Smoother<'a> {
 
 /// The densities r at the walls, summed along the path of one trajectory since the last piece.
 pub struct Densities<'a> {
-    pub smoother: Arc<Smoother<'a>>,
+    smoother: Arc<Smoother<'a>>,
     mirror: Mirror,
     rng: ChaCha8Rng,
     sum: Vec<f64>,

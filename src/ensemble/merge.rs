@@ -183,7 +183,10 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
 
     /// Returns the center of all paths, with the error of the requested estimate.
     pub fn center(&mut self) -> Result<Center> {
-        let mut center = estimate(self.run, &mut self.chains)?.after(self.plan.burn_in_length);
+        let mut center = estimate(self.run, &mut self.chains, self.plan.burn_in_length)?;
+        if center.error.is_nan() {
+            center.error = f64::INFINITY;
+        }
         if self.run.settings.average == Average::Impulse {
             let impulses = self.impulses()?;
             center.error = center.error.hypot(angle(self.run, &impulses, &center.dual)?);

@@ -223,7 +223,7 @@ pub(super) fn with_scatterer(
         Ok(())
     })?;
     let path = totals(chains).0 / chains.len() as f64;
-    let center = estimate(run, chains)?;
+    let center = estimate(run, chains, 0.0)?;
     Ok((dynamics.with_sphere(run.space, &center.dual, radius, control)?, path))
 }
 

@@ -120,7 +120,7 @@ fn layer_center(gram: &Gram, lists: &[&[Batch]]) -> Option<Center> {
     if batches().map(|batch| batch.length).sum::<f64>() < SHORTEST_LENGTH {
         return None;
     }
-    let center = center::center(gram, lists);
+    let center = center::center(gram, lists, f64::INFINITY);
     let error = if batches().count() < LEAST_BATCHES { f64::NAN } else { center.error };
     Some(Center { error, ..center })
 }
