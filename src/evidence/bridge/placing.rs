@@ -125,8 +125,8 @@ const COUNTING_PATH: f64 = 10.0;
 const COUNTING_ARRIVALS: u64 = 2;
 
 /// Measures the path between samples by a run of a trajectory, radians, and the full refreshes per radian, and sets its refresh.
-pub fn measure<'s>(
-    trajectory: &mut Trajectory<'s, Geodesic>,
+pub fn measure(
+    trajectory: &mut Trajectory<Geodesic>,
     source: &Arc<dyn Isotropic>,
     control: &Control,
 ) -> Result<(f64, f64)> {
@@ -138,45 +138,33 @@ pub fn measure<'s>(
     let tally = trajectory.tally();
     let rate = tally.arrivals() as f64 / tally.path;
     let is_short = tally.path < SHORT;
-    let redirect = |trajectory: &mut Trajectory<'s, Geodesic>| -> Result<()> {
-        if is_short {
-            trajectory.set_refresh(refresh(rate));
+    // The mean angle between both ends of some stretches of path, in radians. It is computed from the chord, since the cosine of a
+    // small angle is lost to rounding.
+    let mut mean_distance = |path: f64| -> Result<f64> {
+        let mut sum = 0.0;
+        for _ in 0..STRETCHES {
+            if is_short {
+                trajectory.set_refresh(refresh(rate));
+                trajectory.reset();
+                trajectory.run(Goal::path(FIRST_REFRESHES / rate), control)?;
+                trajectory.set_refresh(refresh(LEAST_REFRESHES));
+            }
+            let ball = trajectory.ball();
+            let (dual, field) = (ball.position(0.0), ball.f().to_vec());
             trajectory.reset();
-            trajectory.run(Goal::path(FIRST_REFRESHES / rate), control)?;
-            trajectory.set_refresh(refresh(LEAST_REFRESHES));
+            trajectory.run(Goal::path(path), control)?;
+            let ball = trajectory.ball();
+            let ends = ball.position(0.0).into_iter().zip(dual).zip(ball.f().iter().zip(field));
+            let square: f64 = ends.map(|((c, d), (f, e))| (c - d) * (f - e)).sum();
+            sum += 2.0 * (0.5 * square.clamp(0.0, 4.0).sqrt()).asin();
         }
-        Ok(())
+        Ok(sum / STRETCHES as f64)
     };
     let mut path = (SAMPLE_ARRIVALS * m as f64 / rate).min(SAMPLE_PATH);
-    while path < SAMPLE_PATH
-        && mean_distance(trajectory, path, redirect, control)? > LARGEST_DISTANCE * path
-    {
+    while path < SAMPLE_PATH && mean_distance(path)? > LARGEST_DISTANCE * path {
         path = (2.0 * path).min(SAMPLE_PATH);
     }
     let rate = (REFRESHES / path).max(LEAST_REFRESHES);
     trajectory.set_refresh(refresh(rate));
     Ok((path, rate))
-}
-
-/// Returns the mean angle between both ends of some stretches of path, in radians. It is computed from the chord, since the
-/// cosine of a small angle is lost to rounding. `redirect` may change the direction of the ball before each stretch.
-fn mean_distance<'s>(
-    trajectory: &mut Trajectory<'s, Geodesic>,
-    path: f64,
-    mut redirect: impl FnMut(&mut Trajectory<'s, Geodesic>) -> Result<()>,
-    control: &Control,
-) -> Result<f64> {
-    let mut sum = 0.0;
-    for _ in 0..STRETCHES {
-        redirect(trajectory)?;
-        let ball = trajectory.ball();
-        let (dual, field) = (ball.position(0.0), ball.f().to_vec());
-        trajectory.reset();
-        trajectory.run(Goal::path(path), control)?;
-        let ball = trajectory.ball();
-        let ends = ball.position(0.0).into_iter().zip(dual).zip(ball.f().iter().zip(field));
-        let square: f64 = ends.map(|((c, d), (f, e))| (c - d) * (f - e)).sum();
-        sum += 2.0 * (0.5 * square.clamp(0.0, 4.0).sqrt()).asin();
-    }
-    Ok(sum / STRETCHES as f64)
 }
