@@ -11,8 +11,7 @@ use pyo3::prelude::*;
 
 use super::Found;
 use crate::base::{Error, Result, State, require};
-use crate::gram::Gram;
-use crate::simd::Entry;
+use crate::simd::{Entry, Row};
 
 /// Arrays of doubles: arguments, and results.
 pub type Vector<'py> = PyReadonlyArray1<'py, f64>;
@@ -51,21 +50,14 @@ pub enum Rows<'py> {
     Singles(PyReadonlyArray2<'py, f32>),
 }
 
-type Make<'a> = Box<dyn FnOnce(f64, Vec<f64>) -> Result<Gram<'a>> + Send + 'a>;
-
 impl Rows<'_> {
-    /// Borrows the rows, for a thread that is detached from the interpreter.
-    pub fn borrow(&self) -> PyResult<Make<'_>> {
-        match self {
-            Self::Doubles(array) => make(array),
-            Self::Singles(array) => make(array),
-        }
+    /// Borrows all entries of a Gram matrix, for a thread that is detached from the interpreter.
+    pub fn entries(&self) -> PyResult<Row<'_>> {
+        Ok(match self {
+            Self::Doubles(array) => Entry::row(matrix("gram", array)?),
+            Self::Singles(array) => Entry::row(matrix("gram", array)?),
+        })
     }
-}
-
-fn make<'a, E: Entry + Element>(array: &'a PyReadonlyArray2<E>) -> PyResult<Make<'a>> {
-    let values = matrix("gram", array)?;
-    Ok(Box::new(move |offset, softness| Gram::new(values, offset, softness)))
 }
 
 pub fn read_state(state: &Bound<PyAny>) -> PyResult<Option<State>> {

@@ -8,6 +8,7 @@ use super::call;
 use crate::base::{Control, Error, Result, memory};
 use crate::gram::{ClassPlanes, Gram, Planes, Wall, Walls};
 use crate::linalg::Inverse;
+use crate::simd::with_entries;
 use crate::space::VersionSpace;
 
 /// Vectors of length m that every call allocates, for the problem and a ball, before any further check of memory.
@@ -39,7 +40,7 @@ pub struct Space<'py> {
     inverse: Option<Factored<'py>>,
 }
 
-type Make<'a> = Box<dyn FnOnce(Gram<'a>) -> Result<VersionSpace<'a>> + Send>;
+type Make = Box<dyn FnOnce(Gram) -> Result<VersionSpace> + Send>;
 
 /// Vectors of the planes as Python has them: of several classes with a part for each class, shape (C, m), one after the other.
 #[derive(Clone, Copy)]
@@ -110,7 +111,7 @@ impl WallArrays<'_> {
 }
 
 impl Space<'_> {
-    fn labeled<'a>(&self) -> PyResult<Make<'a>> {
+    fn labeled(&self) -> PyResult<Make> {
         if let Some(arrays) = &self.walls {
             let walls = arrays.walls()?;
             return Ok(Box::new(move |gram| VersionSpace::of_walls(gram, &walls)));
@@ -162,9 +163,10 @@ impl Space<'_> {
         memory::check_vectors(VECTORS, self.width() + walls)?;
         let softness = contiguous("softness", &self.softness)?.to_vec();
         let offset = self.offset;
-        let gram = self.gram.borrow()?;
+        let entries = self.gram.entries()?;
         Ok(move |control: &Control| {
-            let space = labeled(gram(offset, softness)?)?;
+            let gram = with_entries!(&entries, |entries| Gram::new(entries, offset, softness))?;
+            let space = labeled(gram)?;
             work(&space, control).map_err(|error| {
                 error.map_certificate(|mut certificate| {
                     certificate.truncate(space.walls().map_or(usize::MAX, Walls::walls));
