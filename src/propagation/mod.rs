@@ -110,8 +110,7 @@ pub fn propagate(
     let pool = WorkerPool::new(n_threads, control)?;
     pool.check_memory(1, (n + 2).min(pool.n_threads() + 2), m.saturating_mul(r))?;
     // Divided by √λ, but not multiplied by the labels.
-    let mut rows = Array2::zeros((m, r));
-    rows.assign(&problems.features);
+    let mut rows = problems.features.as_standard_layout().into_owned();
     for (mut row, level) in rows.rows_mut().into_iter().zip(problems.level) {
         row /= level.sqrt();
     }

@@ -1,9 +1,10 @@
 //! Values of sums of kernels between points, kept for the derivatives of what is made of them.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::Deserialize;
 
+use super::triangle::part;
 use crate::base::{Control, Result};
 use crate::simd::distance::{Columns, ROWS, Radial};
 use crate::simd::dot::dot;
@@ -143,7 +144,15 @@ impl KernelSum {
     /// The (n + m, n) values with the landmarks.
     pub fn values(&self) -> Array2<f64> {
         let mut sum = Array2::zeros(self.shape());
-        self.parts.iter().for_each(|part| part.add_values(&mut sum));
+        for addend in &self.parts {
+            if addend.first > 0 {
+                let [rows, columns] = addend.multiplied();
+                general_mat_mul(addend.factor, &rows, &columns.t(), 1.0, &mut sum);
+            }
+            if !addend.values.is_empty() {
+                sum.scaled_add(addend.factor, &addend.values);
+            }
+        }
         sum
     }
 
@@ -155,7 +164,12 @@ impl KernelSum {
     /// The (m,) values of the examples with themselves.
     pub fn own(&self) -> Vec<f64> {
         let mut sum = vec![0.0; self.parts[0].examples().nrows()];
-        self.parts.iter().for_each(|part| part.add_own(&mut sum));
+        for addend in &self.parts {
+            for (to, x) in sum.iter_mut().zip(addend.examples().rows()) {
+                let square = x.iter().map(|x| x * x).sum::<f64>();
+                *to += addend.factor * (square + addend.at_zero);
+            }
+        }
         sum
     }
 
@@ -173,36 +187,19 @@ impl KernelSum {
 
 /// Returns the features from `first` on of all points, and of the n landmarks, in rows one after the other.
 fn distant(points: &Array2<f64>, n: usize, first: usize) -> [Vec<f64>; 2] {
-    let (_, features) = points.view().split_at(Axis(1), first);
-    [points.nrows(), n].map(|n| features.split_at(Axis(0), n).0.iter().copied().collect())
+    [points.nrows(), n].map(|n| part(points.view(), ..n, first..).iter().copied().collect())
 }
 
 impl Addend {
+    /// The features of the examples that are multiplied.
     fn examples(&self) -> ArrayView2<'_, f64> {
-        self.points.view().split_at(Axis(0), self.n_landmarks).1
+        part(self.points.view(), self.n_landmarks.., ..self.first)
     }
 
     /// The features of all points, and of the landmarks, that are multiplied.
     fn multiplied(&self) -> [ArrayView2<'_, f64>; 2] {
-        let (features, _) = self.points.view().split_at(Axis(1), self.first);
-        [self.points.nrows(), self.n_landmarks].map(|n| features.split_at(Axis(0), n).0)
-    }
-
-    fn add_values(&self, sum: &mut Array2<f64>) {
-        if self.first > 0 {
-            let [rows, columns] = self.multiplied();
-            general_mat_mul(self.factor, &rows, &columns.t(), 1.0, sum);
-        }
-        if !self.values.is_empty() {
-            sum.scaled_add(self.factor, &self.values);
-        }
-    }
-
-    fn add_own(&self, sum: &mut [f64]) {
-        for (to, x) in sum.iter_mut().zip(self.examples().rows()) {
-            let square = x.iter().take(self.first).map(|x| x * x).sum::<f64>();
-            *to += self.factor * (square + self.at_zero);
-        }
+        let points = self.points.view();
+        [points.nrows(), self.n_landmarks].map(|n| part(points, ..n, ..self.first))
     }
 
     fn slopes(
@@ -215,11 +212,10 @@ impl Addend {
         let of_examples = factor * by_own.sum();
         let [rows, columns] = self.multiplied();
         let mut products = by_values.dot(&columns);
-        let (_, mut of_own) = products.view_mut().split_at(Axis(0), self.n_landmarks);
-        for ((mut to, x), by) in
-            of_own.rows_mut().into_iter().zip(self.examples().rows()).zip(by_own)
-        {
-            to.scaled_add(*by, &x.split_at(Axis(0), self.first).0);
+        let mut of_own = part(products.view_mut(), self.n_landmarks.., ..);
+        let examples = self.examples();
+        for ((mut to, x), by) in of_own.rows_mut().into_iter().zip(examples.rows()).zip(by_own) {
+            to.scaled_add(*by, &x);
         }
         for (row, product) in rows.rows().into_iter().zip(products.rows()) {
             for ((to, x), y) in scale.iter_mut().zip(row).zip(product) {

@@ -10,7 +10,8 @@ use crate::simd::dot::{axpy, scale};
 const WIDE: usize = 48;
 const BLOCK: usize = 16;
 
-fn part<S: RawData<Elem = f64>>(
+/// Returns some rows and columns of a matrix.
+pub fn part<S: RawData<Elem = f64>>(
     mut of: ArrayBase<S, Ix2>,
     rows: impl Into<Slice>,
     columns: impl Into<Slice>,

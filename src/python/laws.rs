@@ -1,6 +1,5 @@
 //! Laws of labels: log likelihoods for combinations of functions, and probabilities that each of several values is the largest.
 
-use ndarray::Array1;
 use numpy::{
     Element, IntoPyArray, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
     PyReadonlyArrayDyn, PyUntypedArrayMethods,
@@ -73,7 +72,7 @@ pub fn law_derivatives<'py>(
     let (k, n) = (observed.n_contrasts, contrasts.len() / observed.n_contrasts);
     let [log_p, slopes, curvatures] = py.detach(|| observed.derivatives(contrasts));
     Ok((
-        Array1::from(log_p).into_pyarray(py),
+        log_p.into_pyarray(py),
         slopes.into_pyarray(py).reshape([k, n])?,
         curvatures.into_pyarray(py).reshape([k, k, n])?,
     ))

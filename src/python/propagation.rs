@@ -99,12 +99,12 @@ pub fn propagation<'py>(
     };
     let sum = |of: &dyn Fn(&Approximation) -> f64| found.iter().map(of).sum::<f64>();
     let by_level: Vec<f64> = (0..m).map(|i| sum(&|one| one.by_level[i])).collect();
-    let by_noise = [0, 1].map(|k| sum(&|one| one.by_noise[k]));
+    let by_noise = [0, 1].map(|k| sum(&|one| one.by_noise[k])).to_vec();
+    let by_thresholds = sum(&|one| one.by_thresholds);
     let log_evidence: Vec<f64> = found.iter().map(|one| one.log_evidence).collect();
     let converged: Vec<bool> = found.iter().map(|one| one.converged).collect();
-    let sums = [by_noise[0], by_noise[1], sum(&|one| one.by_thresholds)];
-    let arrays = [each(|one| &one.precision), each(|one| &one.shift), each(|one| &one.left_out)];
-    let [precision, shift, left_out] = arrays;
+    let (precision, shift) = (each(|one| &one.precision), each(|one| &one.shift));
+    let left_out = each(|one| &one.left_out);
     let level = level.to_owned();
     let posteriors = Bound::new(py, Posteriors { found, level, n_threads })?;
     dict!(py,
@@ -114,9 +114,9 @@ pub fn propagation<'py>(
         "precision" => precision,
         "shift" => shift,
         "left_out" => left_out,
-        "by_noise" => sums[..2].to_vec(),
+        "by_noise" => by_noise,
         "by_level" => by_level,
-        "by_thresholds": sums[2],
+        "by_thresholds": by_thresholds,
     )
 }
 
