@@ -61,11 +61,6 @@ pub struct Draw {
 }
 
 impl Factor {
-    /// Number of functions with coordinates of their own.
-    fn functions(&self) -> usize {
-        self.planes.as_ref().map_or(1, Planes::functions)
-    }
-
     /// Numerical rank of K.
     pub(crate) fn columns(&self) -> usize {
         self.pivots.len()
@@ -74,11 +69,6 @@ impl Factor {
     /// Numerical rank: the dimension of the span.
     pub fn rank(&self) -> usize {
         self.columns() * self.planes.as_ref().map_or(1, Planes::dimensions)
-    }
-
-    /// Number of orthonormal coordinates of a vector.
-    fn width(&self) -> usize {
-        self.columns() * self.functions()
     }
 
     /// Draws an isotropic Gaussian vector of the span.
@@ -98,11 +88,10 @@ impl Factor {
                 })
                 .collect()
         };
+        let fields: Vec<_> = xi.chunks_exact(columns).map(field).collect();
         let field = match &self.planes {
-            None => field(&xi),
-            Some(planes) => {
-                planes.plane_field(&xi.chunks_exact(columns).map(field).collect::<Vec<_>>())
-            }
+            None => fields.concat(),
+            Some(planes) => planes.plane_field(&fields),
         };
         let dual = self.solve_upper(&mut xi);
         Draw { dual, field, square }
@@ -140,8 +129,8 @@ impl Factor {
     }
 
     fn normal(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<f64> {
-        let mut xi: Vec<f64> =
-            std::iter::repeat_with(|| StandardNormal.sample(rng)).take(self.width()).collect();
+        let width = self.columns() * self.planes.as_ref().map_or(1, Planes::functions);
+        let mut xi: Vec<f64> = StandardNormal.sample_iter(rng).take(width).collect();
         if let Some(planes) = &self.planes {
             planes.take_off_common(&mut xi, self.columns());
         }
@@ -150,47 +139,39 @@ impl Factor {
 
     /// Returns the orthonormal coordinates ξ of the vector with plane coordinates `field`: L ξ = f at the pivots.
     pub(crate) fn coordinates(&self, field: &[f64]) -> Vec<f64> {
-        match &self.planes {
-            None => self.coordinates_of_one(field),
-            Some(planes) => {
-                let fields = planes.function_fields(field);
-                fields.iter().flat_map(|field| self.coordinates_of_one(field)).collect()
-            }
-        }
-    }
-
-    fn coordinates_of_one(&self, field: &[f64]) -> Vec<f64> {
+        let fields = match &self.planes {
+            None => vec![field.to_vec()],
+            Some(planes) => planes.function_fields(field),
+        };
         let columns = self.columns();
-        let mut xi = Vec::with_capacity(columns);
-        for (column, &pivot) in self.pivots.iter().enumerate() {
-            let row = &self.rows[pivot * columns..=pivot * columns + column];
-            xi.push((field[pivot] - dot::dot(&row[..column], &xi)) / row[column]);
-        }
-        xi
+        let coordinates = |field: Vec<f64>| {
+            let mut xi = Vec::with_capacity(columns);
+            for (column, &pivot) in self.pivots.iter().enumerate() {
+                let row = &self.rows[pivot * columns..=pivot * columns + column];
+                xi.push((field[pivot] - dot::dot(&row[..column], &xi)) / row[column]);
+            }
+            xi
+        };
+        fields.into_iter().flat_map(coordinates).collect()
     }
 
     /// Returns the dual coefficients c, zero except at the pivots, with `Lᵀ c = ξ`. Overwrites ξ.
     fn solve_upper(&self, xi: &mut [f64]) -> Vec<f64> {
-        match &self.planes {
-            None => self.solve_upper_of_one(xi),
-            Some(planes) => {
-                let classes = xi.chunks_exact_mut(self.columns());
-                planes
-                    .plane_duals(&classes.map(|xi| self.solve_upper_of_one(xi)).collect::<Vec<_>>())
-            }
-        }
-    }
-
-    fn solve_upper_of_one(&self, xi: &mut [f64]) -> Vec<f64> {
         let columns = self.columns();
-        let mut dual = vec![0.0; self.lengths.len()];
-        for column in (0..columns).rev() {
-            let pivot = self.pivots[column];
-            let row = &self.rows[pivot * columns..=pivot * columns + column];
-            let c = xi[column] / row[column];
-            dual[pivot] = c;
-            dot::axpy(-c, &row[..column], &mut xi[..column]);
+        let dual = |xi: &mut [f64]| {
+            let mut dual = vec![0.0; self.lengths.len()];
+            for (column, &pivot) in self.pivots.iter().enumerate().rev() {
+                let row = &self.rows[pivot * columns..=pivot * columns + column];
+                let c = xi[column] / row[column];
+                dual[pivot] = c;
+                dot::axpy(-c, &row[..column], &mut xi[..column]);
+            }
+            dual
+        };
+        let duals: Vec<_> = xi.chunks_exact_mut(columns).map(dual).collect();
+        match &self.planes {
+            None => duals.concat(),
+            Some(planes) => planes.plane_duals(&duals),
         }
-        dual
     }
 }
