@@ -100,13 +100,12 @@ impl Largest {
 
     /// Writes the probabilities that independent normal values are the largest, given by how much each mean is behind.
     pub fn probabilities(&mut self, behind: &[f64], p: &mut [f64]) {
-        let near = count_near(behind);
-        if near == 1 {
+        if count_near(behind) == 1 {
             behind.iter().zip(p).for_each(|(&b, p)| *p = f64::from(u8::from(is_near(b))));
             return;
         }
         p.fill(0.0);
-        self.integrals(behind, near, None, 0.0, p);
+        add_integrals(behind, None, 0.0, p, &mut self.scratch);
         let total: f64 = p.iter().sum();
         p.iter_mut().for_each(|p| *p /= total);
     }
@@ -118,42 +117,37 @@ impl Largest {
         if most >= OWN_FAR {
             return about_mode(contrasts, None);
         }
-        self.behind.clear();
-        self.behind.push(most);
-        self.behind.extend(contrasts.iter().map(|d| most + d));
-        let near = count_near(&self.behind);
+        let Self { scratch, behind, sums } = self;
+        behind.clear();
+        behind.push(most);
+        behind.extend(contrasts.iter().map(|d| most + d));
+        let near = count_near(behind);
         if near == 1 {
             contrasts.fill(0.0);
             return 0.0;
         }
-        let behind = std::mem::take(&mut self.behind);
-        let mut sums = std::mem::take(&mut self.sums);
         sums.clear();
         sums.resize(behind.len(), 0.0);
-        self.integrals(&behind, near, Some(0), 0.0, &mut sums);
+        add_integrals(behind, Some(0), 0.0, sums, scratch);
         if near >= MANY {
-            self.integrals(&behind, near, Some(0), 0.5 * DISTANCE, &mut sums);
+            add_integrals(behind, Some(0), 0.5 * DISTANCE, sums, scratch);
         }
         let p = sums[0];
         contrasts.iter_mut().zip(&sums[1..]).for_each(|(slope, sum)| *slope = sum / p);
-        (self.behind, self.sums) = (behind, sums);
         (p * if near < MANY { DISTANCE } else { 0.5 * DISTANCE }).ln()
     }
+}
 
-    /// Adds sums over nodes, moved by a shift: of the probabilities, or of one and of its derivatives by how much the others are
-    /// behind.
-    fn integrals(
-        &mut self,
-        behind: &[f64],
-        near: usize,
-        own: Option<usize>,
-        shift: f64,
-        sums: &mut [f64],
-    ) {
-        self.scratch.resize(near, [[0.0; NODES]; 2]);
-        let scratch = &mut *self.scratch;
-        Arch::new().dispatch(Call((&**TABLE, behind, own, shift, sums, scratch)));
-    }
+/// Adds sums over nodes, moved by a shift: of the probabilities, or of one and of its derivatives by how much the others are behind.
+fn add_integrals(
+    behind: &[f64],
+    own: Option<usize>,
+    shift: f64,
+    sums: &mut [f64],
+    scratch: &mut Vec<[Lanes; 2]>,
+) {
+    scratch.resize(count_near(behind), [[0.0; NODES]; 2]);
+    Arch::new().dispatch(Call((&**TABLE, behind, own, shift, sums, &mut **scratch)));
 }
 
 /// As [`Largest::ln_probability`], by an integral about the mode of its integrand, exact however far the value is behind.
@@ -229,7 +223,7 @@ fn is_near(behind: f64) -> bool {
     behind < f64::from(FAR)
 }
 
-/// The sums of [`Largest::integrals`] from the table.
+/// See [`add_integrals`]; from the table.
 impl WithSimd for Call<(&[Series], &[f64], Option<usize>, f64, &mut [f64], &mut [[Lanes; 2]])> {
     type Output = ();
 
@@ -239,8 +233,33 @@ impl WithSimd for Call<(&[Series], &[f64], Option<usize>, f64, &mut [f64], &mut 
         // The product of Φ, and of φ of its own value, over the values before.
         let mut product = [1.0; NODES];
         let chosen = behind.iter().enumerate().filter(|(_, b)| is_near(**b));
-        for ((c, &b), at) in chosen.zip(&mut *scratch) {
-            compute(simd, table, b + shift, own == Some(c), at, &mut product);
+        for ((c, &b), [below, density]) in chosen.zip(&mut *scratch) {
+            // The series about the nearest entry of the table.
+            let place = (b + shift) * PER_UNIT as f64 + 0.5;
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "within the table"
+            )]
+            let i = place as usize;
+            let d = simd.splat_f64s(b + shift - i as f64 / PER_UNIT as f64);
+            let (series, first) = (&table[i % PER_NODE], i / PER_NODE);
+            let terms: [&[S::f64s]; ORDER + 1] =
+                std::array::from_fn(|n| S::as_simd_f64s(&series[n][first..first + NODES]).0);
+            let (below, _) = S::as_mut_simd_f64s(below);
+            let (density, _) = S::as_mut_simd_f64s(density);
+            let (before, _) = S::as_mut_simd_f64s(&mut product);
+            for k in 0..NODES / S::F64_LANES {
+                // Horner's rule for the value and its derivative.
+                let (mut value, mut slope) = (terms[ORDER][k], simd.splat_f64s(0.0));
+                for term in terms[..ORDER].iter().rev() {
+                    slope = simd.mul_add_e_f64s(slope, d, value);
+                    value = simd.mul_add_e_f64s(value, d, term[k]);
+                }
+                density[k] = simd.mul_f64s(slope, before[k]);
+                below[k] = if own == Some(c) { slope } else { value };
+                before[k] = simd.mul_f64s(before[k], below[k]);
+            }
         }
         // And over the values after.
         let mut product = [1.0; NODES];
@@ -258,39 +277,6 @@ impl WithSimd for Call<(&[Series], &[f64], Option<usize>, f64, &mut [f64], &mut 
             }
             *p += simd.reduce_sum_f64s(sum);
         }
-    }
-}
-
-/// Takes by how much a value that is near is behind, with the shift of the nodes, and the product of Φ over the values before, to which its own is added.
-#[inline(always)]
-fn compute<S: Simd>(
-    simd: S,
-    table: &[Series],
-    behind: f64,
-    is_own: bool,
-    [below, density]: &mut [Lanes; 2],
-    product: &mut Lanes,
-) {
-    let place = behind * PER_UNIT as f64 + 0.5;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the table")]
-    let i = place as usize;
-    let d = simd.splat_f64s(behind - i as f64 / PER_UNIT as f64);
-    let (series, first) = (&table[i % PER_NODE], i / PER_NODE);
-    let terms: [&[S::f64s]; ORDER + 1] =
-        std::array::from_fn(|n| S::as_simd_f64s(&series[n][first..first + NODES]).0);
-    let (below, _) = S::as_mut_simd_f64s(below);
-    let (density, _) = S::as_mut_simd_f64s(density);
-    let (before, _) = S::as_mut_simd_f64s(product);
-    for k in 0..NODES / S::F64_LANES {
-        // Horner's rule for the value and its derivative.
-        let (mut value, mut slope) = (terms[ORDER][k], simd.splat_f64s(0.0));
-        for term in terms[..ORDER].iter().rev() {
-            slope = simd.mul_add_e_f64s(slope, d, value);
-            value = simd.mul_add_e_f64s(value, d, term[k]);
-        }
-        density[k] = simd.mul_f64s(slope, before[k]);
-        below[k] = if is_own { slope } else { value };
-        before[k] = simd.mul_f64s(before[k], below[k]);
     }
 }
 
