@@ -46,16 +46,20 @@ impl<'s> FreeSet<'s> {
 
     /// Adds an example unless its feature vector is nearly in the span of the members'. Returns whether it was added.
     pub fn push_if_independent(&mut self, i: usize) -> bool {
-        let mut forwarded = self.column(i);
-        self.factor.forward(&mut forwarded);
-        let square = self.entry(i, i);
-        let pivot = square - dot::dot(&forwarded, &forwarded);
-        let is_independent = pivot > SMALL_PIVOT * square;
+        let (forwarded, pivot) = self.forwarded(i, self.column(i));
+        let is_independent = pivot > SMALL_PIVOT * self.square(i);
         if is_independent {
             self.factor.push(forwarded, pivot);
             self.members.push(i);
         }
         is_independent
+    }
+
+    /// Returns `L⁻¹ Q_Fe`, given the column of an example, and the pivot of this.
+    fn forwarded(&self, e: usize, mut column: Vec<f64>) -> (Vec<f64>, f64) {
+        self.factor.forward(&mut column);
+        let pivot = self.square(e) - dot::dot(&column, &column);
+        (column, pivot)
     }
 
     /// Adds the example that entered in a direction of positive curvature.
@@ -73,13 +77,10 @@ impl<'s> FreeSet<'s> {
     /// The direction in which multiplier `e` grows by 1 and the free margins do not change.
     pub fn direction(&self, e: usize, control: &Control) -> Result<Direction> {
         let column = self.column(e);
-        let mut forwarded = column.clone();
-        self.factor.forward(&mut forwarded);
-        let square = self.entry(e, e);
-        let mut curvature = square - dot::dot(&forwarded, &forwarded);
+        let (forwarded, mut curvature) = self.forwarded(e, column.clone());
         let mut rates = forwarded.clone();
         self.factor.backward(&mut rates);
-        if curvature < SMALL_PIVOT * square {
+        if curvature < SMALL_PIVOT * self.square(e) {
             curvature = self.refine(e, &column, &mut rates, control)?;
         }
         dot::scale(&mut rates, -1.0);
@@ -105,12 +106,11 @@ impl<'s> FreeSet<'s> {
                 dot::add(q, &step);
             }
         }
-        let square = self.entry(e, e);
-        let top: Vec<f64> = column.iter().copied().chain([square]).collect();
+        let top: Vec<f64> = column.iter().copied().chain([self.square(e)]).collect();
         let z = with_one(q);
         let pivot = dot::dot_compensated(&top, &z) - dot::dot(q, &residual);
-        let terms = q.iter().zip(&self.members).map(|(q, &i)| q * q * self.entry(i, i));
-        let least = 2.0 * f64::EPSILON * (square + terms.sum::<f64>());
+        let terms = q.iter().zip(&self.members).map(|(q, &i)| q * q * self.square(i));
+        let least = 2.0 * f64::EPSILON * (self.square(e) + terms.sum::<f64>());
         Ok(if pivot > least { pivot } else { 0.0 })
     }
 
@@ -120,8 +120,9 @@ impl<'s> FreeSet<'s> {
         goal
     }
 
-    fn entry(&self, i: usize, j: usize) -> f64 {
-        self.space.sign(i) * self.space.sign(j) * self.space.gram().entry(i, j)
+    /// `Q_ii`: the squares of signs are 1.
+    fn square(&self, i: usize) -> f64 {
+        self.space.gram().diagonal(i)
     }
 
     /// The entries of Q between the free examples and example `e`.

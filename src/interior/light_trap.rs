@@ -4,7 +4,6 @@
 //! transparency κ is annealed from 1 to 0. At κ = 0 the walls are one-way mirrors: a ball that is inside stays inside.
 
 use rand::rngs::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use crate::ball::laying;
 use crate::base::{Control, Result};
@@ -39,12 +38,8 @@ pub fn trap<'s>(
 ) -> Result<Trapped<'s>> {
     let gram = space.gram();
     let m = gram.len();
-    let position: Vec<f64> = (0..m)
-        .map(|i| {
-            let size: f64 = StandardNormal.sample(&mut rng);
-            space.sign(i) * size.abs() / gram.diagonal(i).sqrt()
-        })
-        .collect();
+    let sizes = laying::random_direction(gram, &mut rng).into_iter().enumerate();
+    let position: Vec<f64> = sizes.map(|(i, size)| space.sign(i) * size.abs()).collect();
     let ball = laying::ball_at(gram, &position, &mut rng, control)?;
     let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
     trajectory.set_refresh(Refresh::Pair { rate: REFRESH_RATE });
