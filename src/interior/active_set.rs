@@ -284,9 +284,7 @@ impl<'s> ActiveSet<'s> {
     fn recompute(&mut self, precision: Precision, control: &Control) -> Result<()> {
         if precision == Precision::Compensated {
             let f = self.space.gram().product(&self.dual(), precision, control)?;
-            for ((margin, y), f) in self.margins.iter_mut().zip(self.space.labels()).zip(&f) {
-                *margin = f64::from(*y) * f;
-            }
+            self.margins = self.space.signed(&f);
         } else {
             control.check()?;
             self.margins.fill(0.0);
@@ -298,7 +296,7 @@ impl<'s> ActiveSet<'s> {
 
     /// Signed multipliers, shape (m,).
     pub fn dual(&self) -> Vec<f64> {
-        self.a.iter().zip(self.space.labels()).map(|(a, y)| a * f64::from(*y)).collect()
+        self.space.signed(&self.a)
     }
 
     /// `|w|² = Σ a_i y_i f_i`, and `Σ a_i`.

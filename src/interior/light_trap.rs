@@ -38,8 +38,8 @@ pub fn trap<'s>(
 ) -> Result<Trapped<'s>> {
     let gram = space.gram();
     let m = gram.len();
-    let sizes = laying::random_direction(gram, &mut rng).into_iter().enumerate();
-    let position: Vec<f64> = sizes.map(|(i, size)| space.sign(i) * size.abs()).collect();
+    let sizes = laying::random_direction(gram, &mut rng).into_iter().map(f64::abs);
+    let position = space.signed(&sizes.collect::<Vec<_>>());
     let ball = laying::ball_at(gram, &position, &mut rng, control)?;
     let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
     trajectory.set_refresh(Refresh::Pair { rate: REFRESH_RATE });
@@ -73,7 +73,7 @@ pub fn step_in(space: &VersionSpace, trajectory: &mut Trajectory<Geodesic>) -> R
     trajectory.ball_mut().fly(space.gram(), half);
     let position = trajectory.ball().position(0.0);
     let margins = space.margins(&position)?;
-    let terms = position.iter().zip(&margins).enumerate();
-    let square: f64 = terms.map(|(i, (c, margin))| c * space.sign(i) * margin).sum();
+    let terms = position.iter().zip(space.signed(&margins));
+    let square: f64 = terms.map(|(c, f)| c * f).sum();
     Ok(margins.iter().all(|&margin| margin > 0.0) && (square - 1.0).abs() < LENGTH_TOLERANCE)
 }

@@ -109,9 +109,8 @@ fn infeasible(
         }
         let total: f64 = a.iter().sum();
         let weights: Vec<f64> = a.iter().map(|a| a / total).collect();
-        let dual: Vec<f64> =
-            weights.iter().zip(space.labels()).map(|(a, y)| a * f64::from(*y)).collect();
-        let length = squared_length(space, &dual, control)?.max(0.0).sqrt() / longest(space.gram());
+        let square = squared_length(space, &space.signed(&weights), control)?;
+        let length = square.max(0.0).sqrt() / longest(space.gram());
         if best.as_ref().is_none_or(|(shortest, _)| length < *shortest) {
             best = Some((length, weights));
         }

@@ -255,11 +255,13 @@ impl<'a> VersionSpace<'a> {
     /// Returns the margins `y_i <w, φ_i>` of dual coefficients, shape (m,); [`crate::Error::Invalid`] for another number.
     pub fn margins(&self, dual: &[f64]) -> Result<Vec<f64>> {
         check_length("dual", dual.len(), self.len())?;
-        let mut f = self.gram.product(dual, Precision::Compensated, &Control::new())?;
-        for (f, y) in f.iter_mut().zip(&self.labels) {
-            *f *= f64::from(*y);
-        }
-        Ok(f)
+        let f = self.gram.product(dual, Precision::Compensated, &Control::new())?;
+        Ok(self.signed(&f))
+    }
+
+    /// Returns one number for each plane, times its label.
+    pub(crate) fn signed(&self, values: &[f64]) -> Vec<f64> {
+        values.iter().zip(&self.labels).map(|(x, y)| x * f64::from(*y)).collect()
     }
 
     /// Returns the number of examples without a positive margin. Errors as [`VersionSpace::margins`].
