@@ -64,7 +64,7 @@ fn benches(criterion: &mut Criterion<Clock>) {
         let space = VersionSpace::new(Gram::new(&gram, 0.0, vec![0.0; m]).expect("finite"), labels)
             .expect("valid");
         // Hard walls with transparent ones are on a ladder.
-        let transparent = Mirror { negative: 1.0, positive: 1.0 };
+        let transparent = Mirror([1.0, 1.0]);
         let both = [Mirror::HARD, transparent];
         for (name, targets) in [("bridge", &both[..1]), ("integration", &both)] {
             let mut reported = false;

@@ -245,7 +245,7 @@ fn optional<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
         Ok(inside) => Ok(Some(inside)),
         Err(Error::Infeasible { .. }) => Ok(None),
         Err(Error::Breakdown { .. } | Error::Memory { .. })
-            if targets.iter().all(|target| target.negative.min(target.positive) > 0.0) =>
+            if targets.iter().all(|target| !target.0.contains(&0.0)) =>
         {
             Ok(None)
         }
@@ -259,10 +259,10 @@ fn point_inside(
     targets: &[Mirror],
     control: &Control,
 ) -> Result<Option<Vec<f64>>> {
-    let [negative, positive] = space.class_counts();
+    let counts = space.class_counts();
     if let [target] = *targets
         && let [true, false] | [false, true] =
-            [target.negative == 0.0 && negative > 0, target.positive == 0.0 && positive > 0]
+            [0, 1].map(|class| target.0[class] == 0.0 && counts[class] > 0)
         && !target.is_hard()
     {
         conflicts::check(space, target, control)?;

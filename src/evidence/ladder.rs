@@ -47,8 +47,7 @@ impl Descent {
     pub fn to(targets: &[Mirror]) -> Option<Self> {
         // s = -ln κ, without a negative zero.
         let depth = |kappa: f64| 0.0 - kappa.ln();
-        let each: Vec<[f64; 2]> =
-            targets.iter().map(|target| [target.negative, target.positive].map(depth)).collect();
+        let each: Vec<[f64; 2]> = targets.iter().map(|target| target.0.map(depth)).collect();
         let depths = match each[..] {
             [one] if differ(one) => one,
             _ if each.iter().any(|&one| differ(one)) => return None,
@@ -58,8 +57,7 @@ impl Descent {
     }
 
     pub fn mirror(&self, s: f64) -> Mirror {
-        let [negative, positive] = self.depths.map(|depth| (-s.min(depth)).exp());
-        Mirror { negative, positive }
+        Mirror(self.depths.map(|depth| (-s.min(depth)).exp()))
     }
 
     /// The largest s of a target.

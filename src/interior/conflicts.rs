@@ -43,7 +43,7 @@ fn fewest_violations(
     let along = space.gram().shifted_row(one);
     let against: Vec<f64> = along.iter().map(|f| -f).collect();
     let fewest = [&along[..], &against].map(|f| count(space.violations(f)));
-    let hard = [mirror.negative, mirror.positive].map(|kappa| u32::from(kappa == 0.0));
+    let hard = mirror.0.map(|kappa| u32::from(kappa == 0.0));
     let least = space.roles().iter().map(|role| match *role {
         Role::Decides { above, below } => {
             let hard_count = |side: [u32; 2]| count([hard[0] * side[0], hard[1] * side[1]]);

@@ -44,16 +44,13 @@ pub fn trap<'s>(
     let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
     trajectory.set_refresh(Refresh::Pair { rate: REFRESH_RATE });
     // Transparent walls are annealed to their own transparency; hard ones until the ball is inside.
-    let coldest = COLDEST.max(mirror.negative.min(mirror.positive));
+    let coldest = COLDEST.max(mirror.0[0].min(mirror.0[1]));
     let until = if mirror.is_hard() { Until::Satisfied } else { Until::Never };
     let arrivals = |per_plane: u64| LEAST_ARRIVALS + per_plane * m as u64;
     let mut kappa: f64 = 1.0;
     while kappa > coldest && !(mirror.is_hard() && trajectory.violated() == 0) {
         kappa *= COOLING;
-        trajectory.set_mirror(Mirror {
-            negative: kappa.max(mirror.negative),
-            positive: kappa.max(mirror.positive),
-        });
+        trajectory.set_mirror(Mirror(mirror.0.map(|own| kappa.max(own))));
         trajectory.reset();
         let arrivals = arrivals(RUNG_ARRIVALS_PER_PLANE);
         trajectory.run(Goal { path: RUNG_PATH, arrivals, until }, control)?;

@@ -18,26 +18,17 @@ pub trait Transparency {
 /// otherwise. The invariant density is therefore `Π κ^(violated)`. κ = 0 gives hard walls, κ = ε / (1 - ε) the posterior under
 /// label noise ε, and κ = 1 the uniform distribution on the sphere.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(from = "(f64, f64)")]
-pub struct Mirror {
-    /// κ of the walls of examples labeled -1, in [0, 1].
-    pub negative: f64,
-    /// κ of the walls of examples labeled +1, in [0, 1].
-    pub positive: f64,
-}
-
-impl From<(f64, f64)> for Mirror {
-    fn from((negative, positive): (f64, f64)) -> Self {
-        Self { negative, positive }
-    }
-}
+pub struct Mirror(
+    /// κ of the walls of examples labeled -1, and of those labeled +1, in [0, 1].
+    pub [f64; 2],
+);
 
 impl Mirror {
     /// Hard walls.
-    pub const HARD: Self = Self { negative: 0.0, positive: 0.0 };
+    pub const HARD: Self = Self([0.0; 2]);
 
     pub(crate) fn check(&self) -> Result<()> {
-        for kappa in [self.negative, self.positive] {
+        for kappa in self.0 {
             require((0.0..=1.0).contains(&kappa), "transparency", kappa, "in [0, 1]")?;
         }
         Ok(())
@@ -45,24 +36,23 @@ impl Mirror {
 
     /// Returns walls with κ = e^-s for both classes.
     pub(crate) fn alike(s: f64) -> Self {
-        let kappa = (-s).exp();
-        Self { negative: kappa, positive: kappa }
+        Self([(-s).exp(); 2])
     }
 
     /// Returns whether both transparencies are 0.
     pub fn is_hard(&self) -> bool {
-        self.negative == 0.0 && self.positive == 0.0
+        self.0.iter().all(|&kappa| kappa == 0.0)
     }
 
     /// Returns κ of the walls of examples with this label.
     pub(crate) fn of(&self, label: i8) -> f64 {
-        if label > 0 { self.positive } else { self.negative }
+        self.0[usize::from(label > 0)]
     }
 
     /// Returns ln of the weight of a point that violates this many planes of labels -1 and +1.
-    pub(crate) fn log_weight(&self, [negative, positive]: [u32; 2]) -> f64 {
+    pub(crate) fn log_weight(&self, layer: [u32; 2]) -> f64 {
         let power = |kappa: f64, n: u32| if n == 0 { 0.0 } else { f64::from(n) * kappa.ln() };
-        power(self.negative, negative) + power(self.positive, positive)
+        power(self.0[0], layer[0]) + power(self.0[1], layer[1])
     }
 
     /// Draws whether a wall with this transparency lets the ball pass.

@@ -154,9 +154,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
 
     /// Returns whether no plane with a hard wall is violated: the ball can no longer leave version space.
     pub fn caught(&self) -> bool {
-        let [negative, positive] = self.violated.examples;
-        (negative == 0 || self.mirror.negative > 0.0)
-            && (positive == 0 || self.mirror.positive > 0.0)
+        (0..2).all(|class| self.violated.examples[class] == 0 || self.mirror.0[class] > 0.0)
     }
 
     #[inline]

@@ -258,7 +258,7 @@ pub fn rbf(m: usize, sigma: f64, seed: u64) -> (Vec<f64>, Vec<i8>) {
 
 /// Walls of one transparency for both classes.
 pub fn alike(kappa: f64) -> Mirror {
-    Mirror { negative: kappa, positive: kappa }
+    Mirror([kappa, kappa])
 }
 
 pub fn run(space: &VersionSpace<'_>, settings: &Settings) -> Outcome {

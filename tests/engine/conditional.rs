@@ -42,7 +42,7 @@ fn nearly_orthogonal_planes() {
 
 #[test]
 fn transparent_walls() {
-    let mirror = Mirror { negative: 0.02, positive: 0.2 };
+    let mirror = Mirror([0.02, 0.2]);
     let settings = Settings { mirror, ..settings(30.0) };
     check("transparent", &Owned::rbf(80, 2.0, 0.2, 4), &settings, 1.5);
 }

@@ -160,7 +160,7 @@ impl BruteForce {
 
     fn evidence(&self, target: Mirror) -> f64 {
         let weight = |[negative, positive]: [u32; 2]| {
-            target.negative.powf(negative.into()) * target.positive.powf(positive.into())
+            target.0[0].powf(negative.into()) * target.0[1].powf(positive.into())
         };
         self.layers.iter().map(|&(layer, share)| share * weight(layer)).sum::<f64>().ln()
     }
@@ -227,7 +227,7 @@ fn a_ladder_takes_each_class_by_itself() {
     let mut rng = rng(11);
     let teacher = normals(3, &mut rng);
     let targets = [(0.2, 0.02), (0.01, 0.4), (0.3, 0.0), (0.0, 0.3), (1.0, 0.1), (0.0, 1.0)]
-        .map(|(negative, positive)| Mirror { negative, positive });
+        .map(|(negative, positive)| Mirror([negative, positive]));
     // Every volume must be large enough for brute force.
     let problem = (0..1000)
         .map(|k| Problem::taught(14, &teacher, 0.2, &mut crate::common::rng(1100 + k)))

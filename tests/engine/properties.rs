@@ -250,7 +250,7 @@ fn conflicts_of_hard_walls_have_a_certificate() {
         }
     }
     // There is no conflict if one of the two walls is half-silvered.
-    let soft = bayespoint::Mirror { negative: 0.5, positive: 0.0 };
+    let soft = bayespoint::Mirror([0.5, 0.0]);
     let settings = Settings { mirror: soft, ..short() };
     check_run(&space, &settings, &run(&space, &settings, &long_deadline()).expect("an answer"));
 }
@@ -266,7 +266,7 @@ fn certificates_have_an_entry_for_every_example() {
         0.0, 0.0, 0.0, 1.0,
     ];
     let space = space(&gram, &[1, 1, 1, -1], 0.0);
-    let mirror = bayespoint::Mirror { negative: 1.0, positive: 0.0 };
+    let mirror = bayespoint::Mirror([1.0, 0.0]);
     let settings = Settings { mirror, ..short() };
     match run(&space, &settings, &long_deadline()) {
         Err(Error::Infeasible { certificate, .. }) => {

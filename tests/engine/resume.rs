@@ -42,7 +42,7 @@ fn every_refresh_on_a_matrix() {
         ("full", RefreshChoice::Full(Some(2.0)), 0.0),
         ("transparent", RefreshChoice::Pair(Some(5.0)), 0.2),
     ] {
-        let mirror = Mirror { negative: transparency, positive: 0.5 * transparency };
+        let mirror = Mirror([transparency, 0.5 * transparency]);
         let settings = Settings { refresh, mirror, ..base(2) };
         cut_by_length(name, &case, &settings, size(7.0, 70.0));
     }

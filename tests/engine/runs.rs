@@ -45,7 +45,7 @@ fn mean_violations_behind_transparent_walls() {
                     n_trajectories: 1,
                     length: Some(150.0),
                     tol: None,
-                    mirror: Mirror { negative, positive },
+                    mirror: Mirror([negative, positive]),
                     // Near κ = 1 there are hardly any reflections: the refresh alone must mix.
                     refresh: RefreshChoice::Full(Some(0.5)),
                     seed: seed(k),
@@ -207,7 +207,7 @@ fn bad_input_is_an_error_that_names_the_argument() {
         ("burn_in", Settings { burn_in: Some(-1.0), ..default() }),
         ("refresh_rate", Settings { refresh: RefreshChoice::Pair(Some(0.0)), ..default() }),
         ("refresh_rate", Settings { refresh: RefreshChoice::Full(Some(2e9)), ..default() }),
-        ("transparency", Settings { mirror: Mirror { negative: 0.0, positive: 2.0 }, ..default() }),
+        ("transparency", Settings { mirror: Mirror([0.0, 2.0]), ..default() }),
         ("average", Settings { average: Average::Conditional, ..default() }),
         ("length, max_bounces, tol and max_time", Settings { tol: None, ..default() }),
         ("start", Settings { start: Some(vec![-1.0, 1.0]), ..default() }),

@@ -286,7 +286,7 @@ fn invalid_settings_are_errors() {
     let specular = |scatterer| Motion::Scattered { cosine: false, scatterer };
     let given = |radius| specular(Some(Radius::Given(radius)));
     let default = Settings::default;
-    let mirror = Mirror { negative: 0.1, positive: 0.0 };
+    let mirror = Mirror([0.1, 0.0]);
     for (name, motion, settings) in [
         ("scatterer", specular(None), default()),
         ("scatterer", given(1e-7), default()),

@@ -356,7 +356,7 @@ fn invalid_settings_are_errors() {
     let default = Settings::default;
     let chord = |tau_max, weight_tol| Motion::Chord { tau_max, weight_tol };
     let flipper = |tau_max| Motion::Flipper { tau_max, points: Points::Midpoints };
-    let mirror = Mirror { negative: 0.1, positive: 0.0 };
+    let mirror = Mirror([0.1, 0.0]);
     let full = RefreshChoice::Full(Some(1.0));
     for (name, motion, settings) in [
         ("transparency", CHORD, Settings { mirror, ..default() }),

@@ -144,7 +144,7 @@ impl Case {
 
     fn mirror(&self, kappa: f64) -> Mirror {
         let all_observed = self.walls.iter().all(|wall| wall.1.is_some());
-        Mirror { negative: if all_observed { kappa } else { 0.0 }, positive: kappa }
+        Mirror([if all_observed { kappa } else { 0.0 }, kappa])
     }
 
     fn value(&self, wall: usize, z: &[f64]) -> f64 {

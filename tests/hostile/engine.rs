@@ -204,7 +204,7 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
             }
         }
         232..=243 => {
-            let target = Mirror { negative: bytes.mostly(0.0), positive: bytes.mostly(0.0) };
+            let target = Mirror([bytes.mostly(0.0), bytes.mostly(0.0)]);
             let settings = EvidenceSettings {
                 n_trajectories: 1 + bytes.below(2),
                 tol: bytes.mostly(0.5),
@@ -281,8 +281,8 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> (Option<Motion>,
         _ => RefreshChoice::Auto,
     };
     let mirror = match bytes.below(4) {
-        2 => Mirror { negative: 0.1, positive: 0.1 },
-        3 => Mirror { negative: bytes.mostly(0.0), positive: bytes.mostly(1.0) },
+        2 => Mirror([0.1, 0.1]),
+        3 => Mirror([bytes.mostly(0.0), bytes.mostly(1.0)]),
         _ => Mirror::HARD,
     };
     let straight = matches!(motion, Some(Motion::Chord { .. } | Motion::Flipper { .. }));

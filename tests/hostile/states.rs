@@ -40,7 +40,7 @@ fn bases() -> &'static [Base] {
             ..Settings::default()
         };
         let grows = Settings { length: None, tol: Some(0.2), ..settings.clone() };
-        let soft = Mirror { negative: 0.1, positive: 0.2 };
+        let soft = Mirror([0.1, 0.2]);
         let (hard, noisy) = (case(0.0), case(0.3).inverted());
         let list = [
             (hard.clone(), settings.clone()),

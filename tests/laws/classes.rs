@@ -140,7 +140,7 @@ fn label_noise() {
 #[test]
 fn walls_in_place_of_examples_fail() {
     let wrong = |problem: &Problem, seed| {
-        by_hand(&TransparentWalls(problem.mirror().positive), problem, seed)
+        by_hand(&TransparentWalls(problem.mirror().0[1]), problem, seed)
     };
     let tails = calibrate(400, (4, 20, 5), 0.2, wrong);
     println!("{tails:?}");

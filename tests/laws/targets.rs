@@ -253,7 +253,7 @@ pub fn half_sphere(n: usize) -> Target {
     let mut labels = vec![-1; n];
     labels[0] = 1;
     let mut target = Target::plain(format!("half sphere, n = {n}"), x, labels);
-    target.mirror = Mirror { negative: 1.0, positive: 0.0 };
+    target.mirror = Mirror([1.0, 0.0]);
     let last = n - 1;
     let half = coordinate(n);
     target.quantities = vec![
@@ -307,7 +307,7 @@ impl Cone {
         target.base =
             (0..m).flat_map(|i| axis(m, i)).map(|e| e * (own - softness).sqrt()).collect();
         (target.offset, target.softness, target.rank) = (shared, softness, m);
-        target.mirror = Mirror { negative: kappa.0, positive: kappa.1 };
+        target.mirror = Mirror([kappa.0, kappa.1]);
 
         // Given the shared part s, f_i is normal with mean √shared s; its negative and its positive half have different weights.
         let deviation = own.sqrt();

@@ -113,7 +113,7 @@ impl MotionSettings {
         }
         let is_straight = motion.is_straight();
         let is_open = matches!(motion, Motion::Scattered { scatterer: None, .. });
-        let got = format_args!("{} and {}", run.mirror.negative, run.mirror.positive);
+        let got = format_args!("{} and {}", run.mirror.0[0], run.mirror.0[1]);
         let wanted =
             "0 with dynamics=Chord(...), Flipper(...) or a scatterer: they need opaque walls";
         require(is_open || run.mirror.is_hard(), "transparency", got, wanted)?;
