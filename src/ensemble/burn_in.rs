@@ -25,9 +25,8 @@ const GAUGE_REFRESH: f64 = 1.0;
 
 pub fn burn_in_goal(settings: &Settings) -> Goal {
     let share = BURN_IN_SHARE * settings.length.unwrap_or(0.0);
-    let path = settings.burn_in.unwrap_or_else(|| BURN_IN_PATH.max(share));
-    let arrivals = if settings.burn_in.is_some() { u64::MAX } else { BURN_IN_ARRIVALS };
-    Goal::either(path, arrivals)
+    let default = Goal::either(BURN_IN_PATH.max(share), BURN_IN_ARRIVALS);
+    settings.burn_in.map_or(default, Goal::path)
 }
 
 /// Starts trajectories, chooses the refresh and runs the burn-in. Also returns the mean path in radians.

@@ -73,15 +73,6 @@ impl<'a> Gram<'a> {
         Self::from_source(Source::Dense(Dense::new(values, m)?), offset, softness)
     }
 
-    /// Returns the Gram matrix of the m (`n_classes` - 1) walls between each example's class and the others; all labels are +1.
-    ///
-    /// [`crate::Error::Invalid`] for labels of another number or out of range, or for fewer than two classes.
-    pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
-        check_length("labels", labels.len(), gram.len())?;
-        let planes = ClassPlanes::new(labels, n_classes)?;
-        Self::of_planes(gram, Planes::Classes(Arc::new(planes)))
-    }
-
     /// Returns the Gram matrix of planes, given that of the examples or coordinates.
     pub(crate) fn of_planes(gram: Gram<'a>, planes: Planes) -> Result<Self> {
         let softness = vec![0.0; planes.len()];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::coinciding::{Role, roles};
 use super::mirror::Mirror;
 use crate::base::{Control, Result, check_length, require};
-use crate::gram::{Gram, Planes, Wall, Walls};
+use crate::gram::{ClassPlanes, Gram, Planes, Wall, Walls};
 use crate::simd::Precision;
 
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.
@@ -42,7 +42,9 @@ impl<'a> VersionSpace<'a> {
     ///
     /// [`crate::Error::Invalid`] if the number of labels is not m, a label is out of range or there are fewer than two classes.
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
-        let gram = Gram::of_classes(gram, labels, n_classes)?;
+        check_length("labels", labels.len(), gram.len())?;
+        let planes = ClassPlanes::new(labels, n_classes)?;
+        let gram = Gram::of_planes(gram, Planes::Classes(Arc::new(planes)))?;
         let labels = vec![1; gram.len()];
         Ok(Self::of_planes(gram, labels))
     }

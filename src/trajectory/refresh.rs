@@ -87,24 +87,21 @@ impl<'s> Refresh<'s> {
         given: Option<Inverse<'s>>,
         control: &Control,
     ) -> Result<Self> {
-        let full = |rate: f64, source: Arc<dyn Isotropic + 's>| Ok(Self::Full { rate, source });
-        match (choice, given) {
-            (RefreshChoice::None, _) => Ok(Self::None),
-            (RefreshChoice::Pair(Some(rate)), _) => Ok(Self::Pair { rate }),
-            (RefreshChoice::Pair(None), _) => Self::free(gram, arrivals, false, control),
-            (RefreshChoice::Auto, None) => Self::free(gram, arrivals, true, control),
-            (RefreshChoice::Auto, Some(inverse)) => full(FULL_PER_RADIAN, Arc::new(inverse)),
-            (RefreshChoice::Full(rate), given) => {
-                let free = || rate_of_full(gram, has_isolated_planes(gram));
-                match given {
-                    Some(inverse) => full(rate.unwrap_or(FULL_PER_RADIAN), Arc::new(inverse)),
-                    None => full(
-                        rate.unwrap_or_else(free),
-                        Arc::new(Factor::truncated(gram, thin(gram), control)?),
-                    ),
-                }
+        let (rate, source): (f64, Arc<dyn Isotropic + 's>) = match (choice, given) {
+            (RefreshChoice::None, _) => return Ok(Self::None),
+            (RefreshChoice::Pair(Some(rate)), _) => return Ok(Self::Pair { rate }),
+            (RefreshChoice::Pair(None), _) => return Self::free(gram, arrivals, false, control),
+            (RefreshChoice::Auto, None) => return Self::free(gram, arrivals, true, control),
+            (RefreshChoice::Auto, Some(inverse)) => (FULL_PER_RADIAN, Arc::new(inverse)),
+            (RefreshChoice::Full(rate), Some(inverse)) => {
+                (rate.unwrap_or(FULL_PER_RADIAN), Arc::new(inverse))
             }
-        }
+            (RefreshChoice::Full(rate), None) => (
+                rate.unwrap_or_else(|| rate_of_full(gram, has_isolated_planes(gram))),
+                Arc::new(Factor::truncated(gram, thin(gram), control)?),
+            ),
+        };
+        Ok(Self::Full { rate, source })
     }
 
     /// Returns the default refresh: full if that is allowed and affordable, else pairs.

@@ -139,9 +139,8 @@ fn label_noise() {
 /// Transparencies of walls in place of examples are rejected.
 #[test]
 fn walls_in_place_of_examples_fail() {
-    let wrong = |problem: &Problem, seed| {
-        by_hand(&TransparentWalls(problem.mirror().0[1]), problem, seed)
-    };
+    let wrong =
+        |problem: &Problem, seed| by_hand(&TransparentWalls(problem.mirror().0[1]), problem, seed);
     let tails = calibrate(400, (4, 20, 5), 0.2, wrong);
     println!("{tails:?}");
     assert!(tails.iter().any(|(_, p)| *p < 1e-6), "{tails:?}");

@@ -8,6 +8,7 @@ use crate::base::{Control, Error};
 use crate::gram::Joint;
 use crate::simd::Precision;
 use crate::simd::pass::Kick;
+use crate::space::VersionSpace;
 
 fn labels() -> impl Strategy<Value = (Vec<usize>, usize)> {
     (2usize..6, 1usize..14).prop_flat_map(|(n, m)| {
@@ -50,7 +51,8 @@ proptest! {
         } else {
             Gram::new(&matrix, offset, softness.clone())
         };
-        let gram = Gram::of_classes(inner.expect("a matrix"), &labels, n).expect("planes");
+        let space = VersionSpace::of_classes(inner.expect("a matrix"), &labels, n).expect("planes");
+        let gram = space.gram();
         let joint = gram.joint().expect("classes");
         let planes = joint.planes.classes().expect("classes");
         let size = m * (n - 1);
@@ -143,7 +145,7 @@ fn labels_that_do_not_fit_are_errors() {
     for (labels, n, name) in
         [(&[0, 1, 2][..], 3, "labels"), (&[0, 3], 3, "labels"), (&[0, 0], 1, "n_classes")]
     {
-        match Gram::of_classes(gram(), labels, n) {
+        match VersionSpace::of_classes(gram(), labels, n) {
             Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
             other => panic!("{other:?}"),
         }
