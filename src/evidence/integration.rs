@@ -174,37 +174,30 @@ impl Integration<'_> {
 
     /// Combines the samples of the trips that `keep` selects, stage by stage.
     fn combine(&self, walkers: &[TripWalker], keep: impl Fn(usize) -> bool) -> Vec<StageEstimate> {
-        let stages = self.descent.stages().into_iter();
-        stages.map(|stage| self.combine_stage(stage, walkers, &keep)).collect()
-    }
-
-    fn combine_stage(
-        &self,
-        stage: Stage,
-        walkers: &[TripWalker],
-        keep: &impl Fn(usize) -> bool,
-    ) -> StageEstimate {
-        let on_rung = |k| {
-            let samples = walkers.iter().map(|(walker, _)| &walker.samples);
-            walker::pieces(samples, k, |_, trip| keep(trip), |layers| stage.by_count(layers))
+        let estimate = |stage: Stage| {
+            let on_rung = |k| {
+                let samples = walkers.iter().map(|(walker, _)| &walker.samples);
+                walker::pieces(samples, k, |_, trip| keep(trip), |layers| stage.by_count(layers))
+            };
+            let rungs = stage.rungs(&self.ladder);
+            let ladder = &self.ladder[rungs.clone()];
+            let pieces: Vec<Vec<_>> = rungs.map(on_rung).collect();
+            let paths = pieces.iter().flatten().map(|(_, paths)| paths);
+            let counts: BTreeSet<u32> = paths.flat_map(|paths| paths.keys().copied()).collect();
+            let counts: Vec<u32> = counts.into_iter().collect();
+            let index = |count: &u32| counts.binary_search(count).expect("all counts are there");
+            let histogram = |(trip, paths): (usize, BTreeMap<u32, f64>)| {
+                (trip, paths.iter().map(|(count, &path)| (index(count), path)).collect())
+            };
+            let rung = |(&s, pieces): (&f64, Vec<_>)| Rung {
+                log_weights: counts.iter().map(|&count| stage.log_weight(count, s)).collect(),
+                pieces: pieces.into_iter().map(histogram).collect(),
+            };
+            let rungs = ladder.iter().zip(pieces).map(rung).collect();
+            let shares = mbar::combine(ladder, rungs, |_, state| f64::from(counts[state]));
+            (stage, counts, shares)
         };
-        let rungs = stage.rungs(&self.ladder);
-        let ladder = &self.ladder[rungs.clone()];
-        let pieces: Vec<Vec<_>> = rungs.map(on_rung).collect();
-        let paths = pieces.iter().flatten().map(|(_, paths)| paths);
-        let counts: BTreeSet<u32> = paths.flat_map(|paths| paths.keys().copied()).collect();
-        let counts: Vec<u32> = counts.into_iter().collect();
-        let index = |count: &u32| counts.binary_search(count).expect("all counts are there");
-        let histogram = |(trip, paths): (usize, BTreeMap<u32, f64>)| {
-            (trip, paths.iter().map(|(count, &path)| (index(count), path)).collect())
-        };
-        let rung = |(&s, pieces): (&f64, Vec<_>)| Rung {
-            log_weights: counts.iter().map(|&count| stage.log_weight(count, s)).collect(),
-            pieces: pieces.into_iter().map(histogram).collect(),
-        };
-        let rungs = ladder.iter().zip(pieces).map(rung).collect();
-        let shares = mbar::combine(ladder, rungs, |_, state| f64::from(counts[state]));
-        (stage, counts, shares)
+        self.descent.stages().into_iter().map(estimate).collect()
     }
 
     /// Returns the rungs and the mean violations on them, stage by stage.

@@ -8,7 +8,7 @@ use crate::ball::Ball;
 use crate::base::{Control, Result};
 use crate::linalg::Factor;
 use crate::space::{Mirror, VersionSpace};
-use crate::trajectory::{Geodesic, Goal, Layers, Refresh, Trajectory};
+use crate::trajectory::{Geodesic, Goal, Layers, Observer, Refresh, Trajectory};
 
 /// Standard errors by which the trips up and down may differ by chance.
 const CHANCE: f64 = 2.0;
@@ -84,19 +84,21 @@ impl<'s, T: Default> LadderWalker<'s, T> {
     /// Moves to a rung and burns in there.
     pub fn enter(&mut self, mirror: Mirror, path: f64) -> Result<()> {
         self.trajectory.set_mirror(mirror);
-        self.trajectory.reset();
-        self.trajectory.run(Goal::path(path), self.control)?;
-        self.length += self.trajectory.tally().path;
-        Ok(())
+        self.fly(path, &mut ())
     }
 
     /// Runs for a path and returns it by layer.
     pub fn count(&mut self, path: f64) -> Result<Layers> {
         let mut layers = Layers::new();
-        self.trajectory.reset();
-        self.trajectory.run_observed(Goal::path(path), &mut layers, self.control)?;
-        self.length += self.trajectory.tally().path;
+        self.fly(path, &mut layers)?;
         Ok(layers)
+    }
+
+    fn fly(&mut self, path: f64, observer: &mut impl Observer) -> Result<()> {
+        self.trajectory.reset();
+        self.trajectory.run_observed(Goal::path(path), observer, self.control)?;
+        self.length += self.trajectory.tally().path;
+        Ok(())
     }
 }
 

@@ -69,7 +69,6 @@ struct BridgeWalker<'s> {
     samples: RungSamples<Vec<f64>>,
     /// Statistics of the draws at t = 1 that were in version space, piece by piece.
     draws: Vec<Vec<f64>>,
-    drawn: usize,
     streams: usize,
 }
 
@@ -164,7 +163,6 @@ impl Bridge<'_> {
                 walker.start = point;
             }
             walker.draws.push(gaussians::inside(&draws));
-            walker.drawn += draws.len();
         }
         let visit = |walker: &mut BridgeWalker, k: usize, point: &Point| {
             let rng = self.stream(index, walker);
@@ -292,7 +290,6 @@ pub fn evidence(
             start,
             samples: RungSamples::default(),
             draws: Vec::new(),
-            drawn: 0,
             streams: 0,
         })
         .collect();
@@ -300,7 +297,7 @@ pub fn evidence(
     let ladder: Vec<f64> = rungs.iter().map(|(level, _)| level.t).chain([1.0]).collect();
     let spacings: f64 = rungs.iter().map(|(level, _)| level.path).sum();
     let round = |samples: usize| 2.0 * spacings * (BURN_IN_SAMPLES + PIECES * samples) as f64;
-    let (mut samples, mut length) = (PIECE_SAMPLES, 0.0);
+    let (mut samples, mut drawn, mut length) = (PIECE_SAMPLES, 0, 0.0);
     loop {
         let more = 2 * PIECES * samples * (rungs.len() + DRAWS);
         let pieces = walkers.iter().flat_map(|walker| walker.samples.all().chain(&walker.draws));
@@ -309,9 +306,9 @@ pub fn evidence(
         chain::check_memory(space, n, false, pool)?;
         pool.each(&mut walkers, |index, walker| bridge.round_trip(index, walker, samples))
             .map_err(too_narrow)?;
+        drawn += n * PIECES * samples * DRAWS;
         length += round(samples);
         let inside = walkers.iter().flat_map(|walker| &walker.draws).map(Vec::len).sum();
-        let drawn = walkers.iter().map(|walker| walker.drawn).sum();
         let (inside, inside_error) = gaussians::log_share(inside, drawn);
         let ratio = |keep: &dyn Fn(usize) -> bool| {
             log_ratio(&ladder, &bridge.pieces(&walkers, keep), gaussians.dimension())
