@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 
 use crate::ball::Ball;
 use crate::base::{Control, Result};
-use crate::linalg::Factor;
+use crate::linalg::{Factor, Isotropic};
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::{Geodesic, Goal, Layers, Observer, Refresh, Trajectory};
 

@@ -41,7 +41,7 @@ pub trait Isotropic: Send + Sync {
 
 impl Isotropic for Factor {
     fn draw(&self, rng: &mut dyn Rng) -> Draw {
-        Self::draw(self, rng)
+        self.vector(self.normal(rng))
     }
 
     fn factor(&self) -> Option<&Factor> {
@@ -69,11 +69,6 @@ impl Factor {
     /// Numerical rank: the dimension of the span.
     pub fn rank(&self) -> usize {
         self.columns() * self.planes.as_ref().map_or(1, Planes::dimensions)
-    }
-
-    /// Draws an isotropic Gaussian vector of the span.
-    pub fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> Draw {
-        self.vector(self.normal(rng))
     }
 
     /// Returns the vector of the span with these orthonormal coordinates ξ.
@@ -128,7 +123,7 @@ impl Factor {
         Some(self.solve_upper(&mut new))
     }
 
-    fn normal(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<f64> {
+    fn normal(&self, rng: &mut dyn Rng) -> Vec<f64> {
         let width = self.columns() * self.planes.as_ref().map_or(1, Planes::functions);
         let mut xi: Vec<f64> = StandardNormal.sample_iter(rng).take(width).collect();
         if let Some(planes) = &self.planes {

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
 use bayespoint::papers::motions::{self, Motion, MotionOutcome, MotionSettings};
 use bayespoint::{
-    Ball, Control, Entry, Error, Factor, Goal, Gram, Inverse, Mirror, Outcome, Refresh, Result,
-    Settings, State, Tally, Trajectory, VersionSpace, sample,
+    Ball, Control, Entry, Error, Factor, Goal, Gram, Inverse, Isotropic, Mirror, Outcome, Refresh,
+    Result, Settings, State, Tally, Trajectory, VersionSpace, sample,
 };
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bayespoint::dynamics::{Arrival, Dynamics};
 use bayespoint::papers::motions::{Motion, Radius, Scattered, scatter};
 use bayespoint::{
-    Average, Ball, Control, Factor, Goal, Mirror, Refresh, RefreshChoice, Settings, Trajectory,
-    VersionSpace,
+    Average, Ball, Control, Factor, Goal, Isotropic, Mirror, Refresh, RefreshChoice, Settings,
+    Trajectory, VersionSpace,
 };
 use rand::{Rng, RngExt};
 

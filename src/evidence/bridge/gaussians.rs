@@ -45,9 +45,8 @@ pub type Point = (Vec<f64>, Vec<f64>);
 /// `I + t D K' D` over the planes with a positive precision, with D² = τ.
 pub struct Inner {
     t: f64,
-    active: Vec<usize>,
-    /// √(t τ_i) of the active planes.
-    root: Vec<f64>,
+    /// These planes i, and √(t τ_i).
+    active: Vec<(usize, f64)>,
     factor: Cholesky,
 }
 
@@ -149,23 +148,23 @@ impl Gaussians {
     }
 
     pub fn inner(&self, t: f64, control: &Control) -> Result<Inner> {
-        let active: Vec<usize> =
-            (0..self.height.len()).filter(|&i| t * self.precision[i] > 0.0).collect();
-        let root: Vec<f64> = active.iter().map(|&i| (t * self.precision[i]).sqrt()).collect();
+        let roots = self.precision.iter().map(|precision| (t * precision).sqrt()).enumerate();
+        let active: Vec<(usize, f64)> = roots.filter(|(_, root)| *root > 0.0).collect();
         memory::check_vectors(active.len().div_ceil(2), active.len())?;
         let mut factor = Cholesky::default();
-        for (k, &i) in active.iter().enumerate() {
+        for (k, &(i, root)) in active.iter().enumerate() {
             if k % 16 == 0 {
                 control.check()?;
             }
             let row = self.row(i);
-            let mut column: Vec<f64> = (0..k).map(|l| root[k] * row[active[l]] * root[l]).collect();
+            let mut column: Vec<f64> =
+                active[..k].iter().map(|&(j, other)| root * row[j] * other).collect();
             factor.forward(&mut column);
             let square: f64 = column.iter().map(|x| x * x).sum();
             // At least 1 but for rounding.
-            factor.push(column, (1.0 + root[k] * root[k] * row[i] - square).max(0.5));
+            factor.push(column, (1.0 + root * root * row[i] - square).max(0.5));
         }
-        Ok(Inner { t, active, root, factor })
+        Ok(Inner { t, active, factor })
     }
 
     /// `L⁻¹ D K' e_i` for every plane i, with L the inner factor.
@@ -176,7 +175,7 @@ impl Gaussians {
             pool.control.check()?;
             let row = self.row(i);
             let mut column: Vec<f64> =
-                inner.active.iter().zip(&inner.root).map(|(&j, root)| root * row[j]).collect();
+                inner.active.iter().map(|&(j, root)| root * row[j]).collect();
             inner.factor.forward(&mut column);
             Ok(column)
         })
@@ -251,24 +250,20 @@ impl Gaussians {
     }
 
     /// Draws a vector at t: an isotropic one, given noisy observations of its e by Matheron's rule, and independent along c.
-    pub fn draw(&self, inner: &Inner, rng: &mut (impl Rng + ?Sized)) -> Point {
+    pub fn draw(&self, inner: &Inner, rng: &mut dyn Rng) -> Point {
         let Draw { mut dual, mut field, .. } = self.factor.draw(rng);
         let before = dot::dot(&self.center, &field);
         for (f, h) in field.iter_mut().zip(&self.height) {
             *f -= before * h;
         }
-        let mut observed: Vec<f64> = inner
-            .active
-            .iter()
-            .zip(&inner.root)
-            .map(|(&i, root)| {
-                let noise: f64 = StandardNormal.sample(rng);
-                root * field[i] + noise
-            })
-            .collect();
+        let observe = |&(i, root): &(usize, f64)| {
+            let noise: f64 = StandardNormal.sample(rng);
+            root * field[i] + noise
+        };
+        let mut observed: Vec<f64> = inner.active.iter().map(observe).collect();
         inner.factor.solve(&mut observed);
         let mut toward = 0.0;
-        for ((&i, root), z) in inner.active.iter().zip(&inner.root).zip(&observed) {
+        for (&(i, root), z) in inner.active.iter().zip(&observed) {
             let q = root * z;
             dot::axpy(-q, self.row(i), &mut field);
             dual[i] -= q;

@@ -8,7 +8,7 @@ use super::{Radius, SMALLEST_RADIUS};
 use crate::ball::{Ball, DRAWS};
 use crate::base::{Control, Result, require};
 use crate::gram::Gram;
-use crate::linalg::{Draw, Factor};
+use crate::linalg::{Draw, Factor, Isotropic};
 use crate::simd::dot::{self, scale};
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic};

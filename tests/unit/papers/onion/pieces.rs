@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::base::{Control, random};
-use crate::linalg::Factor;
+use crate::linalg::{Factor, Isotropic};
 use crate::space::Mirror;
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Refresh, Trajectory};
