@@ -41,7 +41,20 @@ pub fn sample(
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
-    prepared(space, settings, inverse, state.is_some(), control, |run| geodesic(run, state))
+    prepared(space, settings, inverse, state.is_some(), control, |run| {
+        if let Some(state) = state {
+            return Measurement::restored(run, state)?.outcome();
+        }
+        let (mut chains, burn_in_length) = burn_in(run)?;
+        if let Some(smoother) = &run.smoother {
+            for (i, chain) in chains.iter_mut().enumerate() {
+                let rng = random::stream(settings.seed, settings.n_trajectories + i);
+                let smoother = Arc::clone(smoother);
+                chain.densities = Some(Densities::new(smoother, settings.mirror, rng));
+            }
+        }
+        Measurement::begin(run, chains, burn_in_length)?.outcome()
+    })
 }
 
 /// Prepares a run with settings in range, and does its work. `resumes` leaves the start unchecked.
@@ -86,22 +99,4 @@ pub fn prepared<R>(
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
     let run = Context::new(space, settings, inverse, &pool)?;
     work(&run)
-}
-
-fn geodesic(run: &Context, state: Option<&State>) -> Result<Outcome> {
-    let settings = run.settings;
-    let mut measurement = if let Some(state) = state {
-        Measurement::restored(run, state)?
-    } else {
-        let (mut chains, burn_in_length) = burn_in(run)?;
-        if let Some(smoother) = &run.smoother {
-            for (i, chain) in chains.iter_mut().enumerate() {
-                let rng = random::stream(settings.seed, settings.n_trajectories + i);
-                let smoother = Arc::clone(smoother);
-                chain.densities = Some(Densities::new(smoother, settings.mirror, rng));
-            }
-        }
-        Measurement::begin(run, chains, burn_in_length)?
-    };
-    measurement.outcome()
 }

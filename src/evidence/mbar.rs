@@ -141,7 +141,6 @@ impl Shares {
     fn find_theta(&mut self) {
         let n = self.rungs.len() - 1;
         let all: f64 = self.rung_paths.iter().sum();
-        let mut members: Vec<usize> = Vec::with_capacity(n);
         self.set_memberships();
         let mut value = self.potential();
         for _ in 0..MAX_STEPS {
@@ -150,8 +149,7 @@ impl Shares {
             for (v, h) in self.paths.iter().enumerate().filter(|(_, h)| **h > 0.0) {
                 let p = &self.membership[v * n..(v + 1) * n];
                 // Most states belong to a few rungs.
-                members.clear();
-                members.extend((0..n).filter(|&k| p[k] > MIN_MEMBERSHIP));
+                let members: Vec<usize> = (0..n).filter(|&k| p[k] > MIN_MEMBERSHIP).collect();
                 for &k in &members {
                     expected[k] += h * p[k];
                     self.hessian[k * n + k] += h * p[k];

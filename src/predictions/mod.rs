@@ -148,7 +148,8 @@ impl Predictor {
                 }
             }
             for (i, point) in points.rows().into_iter().enumerate() {
-                let own = model.prior_variance(&point);
+                let squares = model.squares.iter().zip(point).map(|(w, x)| w * x * x);
+                let own = model.constant + squares.sum::<f64>();
                 moments[[0, k, i]] = means.as_flattened()[i];
                 moments[[1, k, i]] = own;
                 if with_variances {
@@ -226,9 +227,5 @@ impl Kept {
             constant: model.offset + model.softness + at_zero.sum::<f64>(),
             squares,
         }
-    }
-
-    fn prior_variance(&self, point: &ArrayView1<f64>) -> f64 {
-        self.constant + self.squares.iter().zip(point).map(|(w, x)| w * x * x).sum::<f64>()
     }
 }
