@@ -38,13 +38,13 @@ pub fn feasible_point(
     control: &Control,
 ) -> Result<(Vec<f64>, Start)> {
     conflicts::check(space, Mirror::HARD, control)?;
-    if one_dimensional::is_one_dimensional(space.gram()) {
-        return Ok((hard_point(space, Mirror::HARD, control)?, Start::MaxMargin));
+    let rng = random::stream(seed, 0);
+    if !one_dimensional::is_one_dimensional(space.gram())
+        && let Ok(trajectory) = light_trap::trap(space, Mirror::HARD, rng, control)?
+    {
+        return Ok((trajectory.ball().position(0.0), Start::LightTrap));
     }
-    match light_trap::trap(space, Mirror::HARD, random::stream(seed, 0), control)? {
-        Ok(trajectory) => Ok((trajectory.ball().position(0.0), Start::LightTrap)),
-        Err(_) => Ok((hard_point(space, Mirror::HARD, control)?, Start::MaxMargin)),
-    }
+    Ok((hard_point(space, Mirror::HARD, control)?, Start::MaxMargin))
 }
 
 /// Returns a point that satisfies every example whose wall is hard.

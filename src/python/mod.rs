@@ -52,7 +52,7 @@ use numpy::PyReadonlyArray3;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use pythonize::Depythonizer;
+use pythonize::{Depythonizer, pythonize};
 use serde::de::DeserializeOwned;
 
 use crate::base::{Control, Error, Result, State, require};
@@ -161,22 +161,17 @@ fn feasible_point<'py>(
     seed: u64,
     callback: Option<&Bound<PyAny>>,
 ) -> Found<'py> {
-    let (dual, has_found) = problem.call(py, callback, false, |space, control| {
-        let found = match method {
-            "light_trap" => interior::feasible_point(space, seed, control)
-                .map(|(dual, start)| (dual, start == Start::LightTrap)),
-            "max_margin" => {
-                interior::hard_point(space, Mirror::HARD, control).map(|dual| (dual, true))
+    let (dual, start) = problem.call(py, callback, false, |space, control| {
+        let (dual, start) = match method {
+            "light_trap" => interior::feasible_point(space, seed, control)?,
+            "max_margin" => (interior::hard_point(space, Mirror::HARD, control)?, Start::MaxMargin),
+            other => {
+                return Err(Error::invalid("method", other, "'light_trap' or 'max_margin'"));
             }
-            other => Err(Error::invalid("method", other, "'light_trap' or 'max_margin'")),
         };
-        let outer = Outer::of(space);
-        found.map(|(dual, has_found)| (outer.duals(space.gram().outer_duals(dual)), has_found))
+        Ok((Outer::of(space).duals(space.gram().outer_duals(dual)), start))
     })?;
-    dict!(py,
-        "dual_coef" => dual,
-        "method": if has_found { method } else { "max_margin" },
-    )
+    dict!(py, "dual_coef" => dual, "method": pythonize(py, &start)?)
 }
 
 /// Returns R-hat of each quantity of (quantity, trajectory, draw); see `bayespoint.results.diagnostics`.
