@@ -1,12 +1,11 @@
 //! Placement of the ball: positions and directions that do not result from a flight.
 
 use rand::Rng;
-use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::frame::Frame;
 use super::{Ball, fields, on_side};
-use crate::base::{Control, Error, Result, require, require_sound};
+use crate::base::{Control, Error, Result, Stream, require, require_sound};
 use crate::gram::Gram;
 use crate::linalg::Draw;
 use crate::simd::{NextWall, dot};
@@ -153,12 +152,7 @@ fn drift(gram: &Gram, new: &[f64], old: &[f64]) -> f64 {
 }
 
 /// Returns a ball at a position with a random direction. [`Error::Breakdown`] if rounding leaves no tangent part of it.
-pub fn ball_at(
-    gram: &Gram,
-    position: &[f64],
-    rng: &mut ChaCha8Rng,
-    control: &Control,
-) -> Result<Ball> {
+pub fn ball_at(gram: &Gram, position: &[f64], rng: &mut Stream, control: &Control) -> Result<Ball> {
     let direction = random_direction(gram, rng);
     Ball::new(gram, position, &direction, control).map_err(|error| {
         let what = "length of a direction tangent at the position";

@@ -9,6 +9,7 @@ mod state;
 
 pub use control::Control;
 pub use error::{Error, Result, SMALLEST_MARGIN};
+pub use random::Stream;
 pub use range::{
     blocks, check_count, check_length, check_positive, count, require, require_sound, some_count,
 };

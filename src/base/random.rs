@@ -5,21 +5,24 @@ use rand::rngs::ChaCha8Rng;
 
 use super::{Result, incompatible};
 
+/// The generator of all random streams.
+pub type Stream = ChaCha8Rng;
+
 /// Returns the random stream of trajectory `index`. Stream 0 is left for draws that belong to no trajectory.
-pub fn stream(seed: u64, index: usize) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+pub fn stream(seed: u64, index: usize) -> Stream {
+    let mut rng = Stream::seed_from_u64(seed);
     rng.set_stream(index as u64 + 1);
     rng
 }
 
 /// Returns the stored form of a generator, with the position in its buffer of blocks. The word position alone does not suffice.
-pub fn state(rng: &ChaCha8Rng) -> Vec<u8> {
+pub fn state(rng: &Stream) -> Vec<u8> {
     rng.serialize_state().as_slice().to_vec()
 }
 
-pub fn restored(state: &[u8]) -> Result<ChaCha8Rng> {
+pub fn restored(state: &[u8]) -> Result<Stream> {
     let state = state.try_into().map_err(|_| incompatible("one of another random generator"))?;
-    Ok(ChaCha8Rng::deserialize_state(state))
+    Ok(Stream::deserialize_state(state))
 }
 
 #[cfg(test)]

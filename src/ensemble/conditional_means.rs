@@ -20,11 +20,10 @@
 use std::sync::Arc;
 
 use rand::RngExt;
-use rand::rngs::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, ensure, ensure_finite, ensure_vectors, random};
+use crate::base::{Control, Error, Result, Stream, ensure, ensure_finite, ensure_vectors, random};
 use crate::gram::Walls;
 use crate::linalg::Inverse;
 use crate::simd::dot;
@@ -121,7 +120,7 @@ impl<'a> Smoother<'a> {
         &self,
         space: &VersionSpace,
         [field, dual]: &[Vec<f64>; 2],
-        rng: &mut ChaCha8Rng,
+        rng: &mut Stream,
         control: &Control,
     ) -> Result<Vec<f64>> {
         let walls = space.labels().iter().zip(field).zip(dual).zip(self.inverse.diagonal());
@@ -139,7 +138,7 @@ impl<'a> Smoother<'a> {
 pub struct Densities<'a> {
     smoother: Arc<Smoother<'a>>,
     mirror: Mirror,
-    rng: ChaCha8Rng,
+    rng: Stream,
     sum: Vec<f64>,
     count: f64,
     /// Radians between two evaluations.
@@ -150,7 +149,7 @@ pub struct Densities<'a> {
 pub type Sums = (Vec<u8>, Vec<f64>, f64, f64);
 
 impl<'a> Densities<'a> {
-    pub fn new(smoother: Arc<Smoother<'a>>, mirror: Mirror, rng: ChaCha8Rng) -> Self {
+    pub fn new(smoother: Arc<Smoother<'a>>, mirror: Mirror, rng: Stream) -> Self {
         let sum = vec![0.0; smoother.inverse.len()];
         Self { smoother, mirror, rng, sum, count: 0.0, spacing: f64::INFINITY }
     }
@@ -238,7 +237,7 @@ fn between([a, b]: [f64; 2], width: f64) -> f64 {
 }
 
 /// Draws from the normal distribution of mean z and unit variance, truncated to positive numbers.
-fn above_zero(z: f64, rng: &mut ChaCha8Rng) -> f64 {
+fn above_zero(z: f64, rng: &mut Stream) -> f64 {
     // So far out the tail is exponential to rounding. NaN stays NaN.
     if z.is_nan() || z < -1e8 {
         let step: f64 = Exp1.sample(rng);

@@ -1,10 +1,8 @@
 //! Starting points of trajectories.
 
-use rand::rngs::ChaCha8Rng;
-
 use super::chain::{Chain, Context};
 use crate::ball::laying;
-use crate::base::{Control, Result, random};
+use crate::base::{Control, Result, Stream, random};
 use crate::interior::{Start, conflicts, hard_point, light_trap};
 use crate::space::VersionSpace;
 use crate::trajectory::{Geodesic, Trajectory};
@@ -72,7 +70,7 @@ pub fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
 fn at<'s>(
     space: &'s VersionSpace<'s>,
     position: &[f64],
-    mut rng: ChaCha8Rng,
+    mut rng: Stream,
     control: &Control,
 ) -> Result<Trajectory<'s, Geodesic>> {
     let ball = laying::ball_at(space.gram(), position, &mut rng, control)?;

@@ -8,11 +8,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rand::rngs::ChaCha8Rng;
-
 use super::mbar::{self, Influences, Shares, sum_by_key};
 use super::walker::{LadderWalker, isotropic};
-use crate::base::{Control, Result};
+use crate::base::{Control, Result, Stream};
 use crate::linalg::Factor;
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::Layers;
@@ -83,7 +81,7 @@ impl Descent {
         &self,
         space: &VersionSpace,
         factor: &Arc<Factor>,
-        rng: ChaCha8Rng,
+        rng: Stream,
         control: &Control,
     ) -> Result<Vec<f64>> {
         let pilot = isotropic(space, factor, rng, control)?;

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use rand::rngs::ChaCha8Rng;
-
 use crate::ball::Ball;
-use crate::base::{Control, Result};
+use crate::base::{Control, Result, Stream};
 use crate::linalg::{Factor, Isotropic};
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::{Geodesic, Goal, Layers, Observer, Refresh, Trajectory};
@@ -106,7 +104,7 @@ impl<'s, T: Default> LadderWalker<'s, T> {
 pub fn isotropic<'s>(
     space: &'s VersionSpace<'s>,
     factor: &Arc<Factor>,
-    mut rng: ChaCha8Rng,
+    mut rng: Stream,
     control: &Control,
 ) -> Result<Trajectory<'s, Geodesic>> {
     let (position, direction) = (factor.draw(&mut rng).dual, factor.draw(&mut rng).dual);
@@ -117,7 +115,7 @@ pub fn isotropic<'s>(
 pub fn refreshed<'s>(
     space: &'s VersionSpace<'s>,
     ball: Ball,
-    rng: ChaCha8Rng,
+    rng: Stream,
     factor: &Arc<Factor>,
 ) -> Trajectory<'s, Geodesic> {
     let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);

@@ -3,10 +3,8 @@
 //! A ball always crosses a wall towards its satisfied side, and towards its violated side with probability κ. The
 //! transparency κ is annealed from 1 to 0. At κ = 0 the walls are one-way mirrors: a ball that is inside stays inside.
 
-use rand::rngs::ChaCha8Rng;
-
 use crate::ball::laying;
-use crate::base::{Control, Result};
+use crate::base::{Control, Result, Stream};
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::{Geodesic, Goal, Refresh, Trajectory, Until};
 
@@ -27,13 +25,13 @@ pub const REFRESH_RATE: f64 = 30.0;
 const LENGTH_TOLERANCE: f64 = 1e-6;
 
 /// A ball that is inside, or at the transparency of the mirror; or the random stream of one that was outside at last.
-pub type Trapped<'s> = std::result::Result<Trajectory<'s, Geodesic>, ChaCha8Rng>;
+pub type Trapped<'s> = std::result::Result<Trajectory<'s, Geodesic>, Stream>;
 
 /// Starts a trajectory from random dual coefficients with the signs of the labels and anneals its walls to `mirror`.
 pub fn trap<'s>(
     space: &'s VersionSpace<'s>,
     mirror: Mirror,
-    mut rng: ChaCha8Rng,
+    mut rng: Stream,
     control: &Control,
 ) -> Result<Trapped<'s>> {
     let gram = space.gram();

@@ -30,10 +30,9 @@ mod flight;
 use std::f64::consts::TAU;
 
 use rand::RngExt;
-use rand::rngs::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
-use crate::base::random::stream;
+use crate::base::random::{Stream, stream};
 use crate::laws::Trial;
 use crate::simd::dot::{add, dot, scale};
 use crate::simd::tall::Tall;
@@ -138,7 +137,7 @@ pub struct SoftBalls {
 }
 
 struct SoftBall {
-    rng: ChaCha8Rng,
+    rng: Stream,
     /// Place and direction.
     at: [Vec<f64>; 2],
     /// R times these.

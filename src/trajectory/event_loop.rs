@@ -1,13 +1,11 @@
 //! The event loop of one trajectory.
 
-use rand::rngs::ChaCha8Rng;
-
 use super::dynamics::{Arrival, Dynamics, Geodesic};
 use super::observer::Observer;
 use super::refresh::Refresh;
 use super::tally::{Goal, Tally, Until};
 use crate::ball::Ball;
-use crate::base::{Control, Result, ensure, random, require_sound};
+use crate::base::{Control, Result, Stream, ensure, random, require_sound};
 use crate::space::{Mirror, Transparency, VersionSpace, Violations};
 
 /// Events between two re-projections: their O(m²) work is about a fifteenth of the bounces' O(m), and on a Gram
@@ -27,7 +25,7 @@ const CHECK_EVERY: usize = 32;
 pub struct Trajectory<'s, D> {
     space: &'s VersionSpace<'s>,
     dynamics: D,
-    rng: ChaCha8Rng,
+    rng: Stream,
     ball: Ball,
     mirror: Mirror,
     refresh: Refresh<'s>,
@@ -68,7 +66,7 @@ impl<'s> Trajectory<'s, Geodesic> {
 
 impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Starts a trajectory with hard walls and without refresh.
-    pub fn new(space: &'s VersionSpace<'s>, dynamics: D, ball: Ball, rng: ChaCha8Rng) -> Self {
+    pub fn new(space: &'s VersionSpace<'s>, dynamics: D, ball: Ball, rng: Stream) -> Self {
         Self {
             space,
             dynamics,
@@ -168,7 +166,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     }
 
     /// Returns the random stream, for use with another ball.
-    pub(crate) fn into_rng(self) -> ChaCha8Rng {
+    pub(crate) fn into_rng(self) -> Stream {
         self.rng
     }
 

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::base::{Control, Result, memory};
+use crate::base::{Control, Result, Stream, memory};
 use crate::ensemble::WorkerPool;
 use crate::gram::Gram;
 use crate::linalg::{Cholesky, Draw, Factor, Isotropic};
@@ -296,7 +295,7 @@ pub fn draw(
     space: &VersionSpace,
     gaussians: &Gaussians,
     inner: &Inner,
-    rng: &mut ChaCha8Rng,
+    rng: &mut Stream,
 ) -> Vec<Drawn> {
     let is_inside = |point: &Point| space.violations(&point.1) == [0, 0];
     let pair = |_| {
@@ -315,7 +314,7 @@ pub fn inside(draws: &[Drawn]) -> Vec<f64> {
     draws.iter().filter(|(_, point)| point.is_some()).map(|(x, _)| *x).collect()
 }
 
-pub fn choose(draws: &[Drawn], rng: &mut ChaCha8Rng) -> Option<Point> {
+pub fn choose(draws: &[Drawn], rng: &mut Stream) -> Option<Point> {
     let points: Vec<&Point> = draws.iter().filter_map(|(_, point)| point.as_ref()).collect();
     (!points.is_empty()).then(|| points[rng.random_range(0..points.len())].clone())
 }

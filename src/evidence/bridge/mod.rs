@@ -20,10 +20,8 @@ mod placing;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rand::rngs::ChaCha8Rng;
-
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, random, require_sound};
+use crate::base::{Control, Error, Result, Stream, random, require_sound};
 use crate::ensemble::{Settings, WorkerPool, burn_in, chain};
 use crate::evidence::mbar::{self, Rung, sum_by_key};
 use crate::evidence::walker::{self, RungSamples, bias_of_lag};
@@ -94,7 +92,7 @@ struct Bridge<'a> {
 
 impl Bridge<'_> {
     /// The next random stream of a walker. The first streams belong to the walkers and the pilot.
-    fn stream(&self, index: usize, walker: &mut BridgeWalker) -> ChaCha8Rng {
+    fn stream(&self, index: usize, walker: &mut BridgeWalker) -> Stream {
         walker.streams += 1;
         let n = self.n_trajectories;
         random::stream(self.seed, n * (walker.streams + 1) + 1 + index)
@@ -108,7 +106,7 @@ impl Bridge<'_> {
         &self,
         k: usize,
         (dual, field): &Point,
-        mut rng: ChaCha8Rng,
+        mut rng: Stream,
     ) -> Result<Trajectory<'_, Geodesic>> {
         let ((level, space), control) = (&self.rungs[k], self.control);
         let mut dual = dual.clone();
@@ -201,7 +199,7 @@ impl Bridge<'_> {
 fn narrow(
     space: &VersionSpace,
     gaussians: &mut Gaussians,
-    rng: &mut ChaCha8Rng,
+    rng: &mut Stream,
     control: &Control,
 ) -> Result<(Inner, Vec<Drawn>)> {
     let mut share = 0.0;

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::gaussians::{self, Drawn, Gaussians, Point};
 use crate::ball::Ball;
-use crate::base::{Control, Result};
+use crate::base::{Control, Result, Stream};
 use crate::ensemble::WorkerPool;
 use crate::gram::Gram;
 use crate::linalg::Isotropic;
@@ -70,7 +69,7 @@ pub fn place(
     gaussians: &Arc<Gaussians>,
     draws: &[Drawn],
     (mut dual, mut field): Point,
-    rng: &mut ChaCha8Rng,
+    rng: &mut Stream,
     pool: &WorkerPool,
 ) -> Result<Vec<(Level, Vec<f64>)>> {
     let control = pool.control;
@@ -89,7 +88,7 @@ pub fn place(
         gaussians.carry(&mut dual, &field, 0.0, t);
         let direction = source.draw(rng).dual;
         let ball = Ball::new(mapped.gram(), &dual, &direction, control)?;
-        let stream = ChaCha8Rng::seed_from_u64(rng.random());
+        let stream = Stream::seed_from_u64(rng.random());
         let mut trajectory = Trajectory::new(&mapped, Geodesic, ball, stream);
         let (path, rate) = measure(&mut trajectory, &source, control)?;
         trajectory.reset();
