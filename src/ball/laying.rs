@@ -1,11 +1,10 @@
 //! Placement of the ball: positions and directions that do not result from a flight.
 
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::frame::Frame;
 use super::{Ball, fields, on_side};
-use crate::base::{Control, Error, Result, Stream, require, require_sound};
+use crate::base::{Control, Error, Result, Stream, random, require, require_sound};
 use crate::gram::Gram;
 use crate::linalg::Draw;
 use crate::simd::{NextWall, dot};
@@ -165,10 +164,5 @@ pub fn ball_at(gram: &Gram, position: &[f64], rng: &mut Stream, control: &Contro
 
 /// Returns the sum of the unit feature vectors times normal numbers: a random vector of symmetric, not isotropic distribution.
 pub fn random_direction(gram: &Gram, rng: &mut impl Rng) -> Vec<f64> {
-    (0..gram.len())
-        .map(|i| {
-            let size: f64 = StandardNormal.sample(rng);
-            size / gram.diagonal(i).sqrt()
-        })
-        .collect()
+    (0..gram.len()).map(|i| random::normal(rng) / gram.diagonal(i).sqrt()).collect()
 }

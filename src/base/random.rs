@@ -1,7 +1,8 @@
 //! Random streams: one for each trajectory, all from one seed.
 
-use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
 
 use super::{Result, incompatible};
 
@@ -13,6 +14,11 @@ pub fn stream(seed: u64, index: usize) -> Stream {
     let mut rng = Stream::seed_from_u64(seed);
     rng.set_stream(index as u64 + 1);
     rng
+}
+
+/// Draws a standard normal number.
+pub fn normal(rng: &mut (impl Rng + ?Sized)) -> f64 {
+    StandardNormal.sample(rng)
 }
 
 /// Returns the stored form of a generator, with the position in its buffer of blocks. The word position alone does not suffice.

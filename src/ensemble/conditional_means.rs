@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use rand::RngExt;
-use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
+use rand_distr::{ChiSquared, Distribution, Exp1};
 
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, Stream, ensure, ensure_finite, ensure_vectors, random};
@@ -245,7 +245,7 @@ fn above_zero(z: f64, rng: &mut Stream) -> f64 {
     }
     if z > -0.5 {
         loop {
-            let x: f64 = StandardNormal.sample(rng);
+            let x = random::normal(rng);
             if x + z > 0.0 {
                 return x + z;
             }

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, StandardNormal};
 
-use crate::base::{Control, Result, Stream, memory};
+use crate::base::{Control, Result, Stream, memory, random};
 use crate::ensemble::WorkerPool;
 use crate::gram::Gram;
 use crate::linalg::{Cholesky, Draw, Factor, Isotropic};
@@ -252,13 +251,8 @@ impl Gaussians {
     pub fn draw(&self, inner: &Inner, rng: &mut dyn Rng) -> Point {
         let Draw { mut dual, mut field, .. } = self.factor.draw(rng);
         let before = dot::dot(&self.center, &field);
-        for (f, h) in field.iter_mut().zip(&self.height) {
-            *f -= before * h;
-        }
-        let observe = |&(i, root): &(usize, f64)| {
-            let noise: f64 = StandardNormal.sample(rng);
-            root * field[i] + noise
-        };
+        dot::axpy(-before, &self.height, &mut field);
+        let observe = |&(i, root): &(usize, f64)| root * field[i] + random::normal(rng);
         let mut observed: Vec<f64> = inner.active.iter().map(observe).collect();
         inner.factor.solve(&mut observed);
         let mut toward = 0.0;
@@ -268,8 +262,7 @@ impl Gaussians {
             dual[i] -= q;
             toward += self.height[i] * q;
         }
-        let normal: f64 = StandardNormal.sample(rng);
-        let along = normal / (1.0 - inner.t * self.pull).sqrt();
+        let along = random::normal(rng) / (1.0 - inner.t * self.pull).sqrt();
         dot::axpy(along, &self.height, &mut field);
         dot::axpy(toward - before + along, &self.center, &mut dual);
         (dual, field)
