@@ -195,6 +195,11 @@ impl<'a> Gram<'a> {
         self.diagonal[i]
     }
 
+    /// All these, shape (m,).
+    pub(crate) fn diagonals(&self) -> &[f64] {
+        &self.diagonal
+    }
+
     /// Row i with offset and softness, length m.
     pub(crate) fn shifted_row(&self, i: usize) -> Vec<f64> {
         let mut row = self.row(i).to_vec();
@@ -220,8 +225,10 @@ impl<'a> Gram<'a> {
     /// Plane coordinates `K c` of a vector with few nonzero dual coefficients. Reads only the rows of these.
     pub(crate) fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         const ROWS_AT_A_TIME: usize = 32;
-        if let Some(joint) = self.joint() {
-            return joint.combination(dual, control);
+        if let Some(Joint { gram, planes, .. }) = self.joint() {
+            let duals = planes.function_duals(dual).into_iter();
+            let fields: Result<Vec<_>> = duals.map(|c| gram.combination(&c, control)).collect();
+            return Ok(planes.plane_field(&fields?));
         }
         let mut field = vec![0.0; self.len()];
         let terms: Vec<(f64, usize)> =
@@ -256,9 +263,16 @@ impl<'a> Gram<'a> {
         control: &Control,
     ) -> Result<Vec<Vec<f64>>> {
         let mut fields = match &*self.source {
-            Source::Dense(dense) => dense.multiply(duals, precision, control),
-            Source::Joint(joint) => joint.multiply(duals, precision, control),
-        }?;
+            Source::Dense(dense) => dense.multiply(duals, precision, control)?,
+            Source::Joint(Joint { gram, planes, .. }) => {
+                let functions: Vec<_> =
+                    duals.iter().flat_map(|c| planes.function_duals(c)).collect();
+                let duals: Vec<&[f64]> = functions.iter().map(Vec::as_slice).collect();
+                let fields = gram.multiply(&duals, precision, control)?;
+                let fields = fields.chunks_exact(planes.functions());
+                fields.map(|functions| planes.plane_field(functions)).collect()
+            }
+        };
         for (c, f) in duals.iter().zip(&mut fields) {
             self.add_shifts(c, f);
         }

@@ -6,8 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::Gram;
 use super::classes::ClassPlanes;
 use super::walls::Walls;
-use crate::base::{Control, Result};
-use crate::simd::{NextWall, Precision, Row, dot, pass, with_entries};
+use crate::simd::{NextWall, Row, dot, pass, with_entries};
 
 /// Which planes. A vector belongs to some functions of the examples, or coordinates: one for each class, or one of walls.
 #[derive(Clone, Debug)]
@@ -160,9 +159,7 @@ impl<'a> Joint<'a> {
         let mut lift = 0.0;
         for &(plane, scale) in kicks {
             for (j, b) in walls.of(plane) {
-                with_entries!(self.gram.row(j), |row| {
-                    dot::axpy_all(&[(scale * b, &*row)], sum);
-                });
+                with_entries!(self.gram.row(j), |row| dot::axpy(scale * b, &row, sum));
                 lift += scale * b;
             }
         }
@@ -203,26 +200,5 @@ impl<'a> Joint<'a> {
                 terms.map(|(k, l, factor)| factor * self.gram.entry(k, l)).sum()
             }
         }
-    }
-
-    pub fn multiply(
-        &self,
-        duals: &[&[f64]],
-        precision: Precision,
-        control: &Control,
-    ) -> Result<Vec<Vec<f64>>> {
-        let functions: Vec<Vec<f64>> =
-            duals.iter().flat_map(|duals| self.planes.function_duals(duals)).collect();
-        let duals: Vec<&[f64]> = functions.iter().map(Vec::as_slice).collect();
-        let fields = self.gram.multiply(&duals, precision, control)?;
-        let fields = fields.chunks_exact(self.planes.functions());
-        Ok(fields.map(|functions| self.planes.plane_field(functions)).collect())
-    }
-
-    pub fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
-        let functions = self.planes.function_duals(dual);
-        let fields: Result<Vec<_>> =
-            functions.iter().map(|dual| self.gram.combination(dual, control)).collect();
-        fields.map(|fields| self.planes.plane_field(&fields))
     }
 }

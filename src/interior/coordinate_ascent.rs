@@ -26,7 +26,7 @@ impl<'s> Ascent<'s> {
     /// Starts at a = 0.
     pub fn new(space: &'s VersionSpace<'s>) -> Self {
         let m = space.len();
-        let squares: Vec<f64> = (0..m).map(|i| space.gram().diagonal(i)).collect();
+        let squares = space.gram().diagonals().to_vec();
         Self {
             space,
             a: vec![0.0; m],

@@ -71,7 +71,7 @@ pub fn hard_point(space: &VersionSpace, mirror: Mirror, control: &Control) -> Re
 }
 
 fn lengths(gram: &Gram) -> Vec<f64> {
-    (0..gram.len()).map(|i| gram.diagonal(i).sqrt()).collect()
+    gram.diagonals().iter().map(|square| square.sqrt()).collect()
 }
 
 fn longest(gram: &Gram) -> f64 {

@@ -43,7 +43,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
     /// Starts a factorization that ends when each residual is rounding or at most the share `least` of its diagonal entry.
     pub fn new(gram: &'g Gram<'k>, least: f64) -> Self {
         let m = gram.len();
-        let residual: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
+        let residual = gram.diagonals().to_vec();
         // The entries of K were rounded before the offset was added.
         let exact = if gram.is_single() { gram.offset() } else { 0.0 };
         let tolerance = |size: &f64| (least * (size - exact)).max(rounding(m) * size);

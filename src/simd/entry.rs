@@ -155,10 +155,8 @@ impl Entry for f32 {
 
     #[inline(always)]
     fn load_partial<S: Simd>(simd: S, entries: &[Self]) -> S::f64s {
-        let mut wide = [0.0; WIDEST];
-        for (wide, &entry) in wide.iter_mut().zip(entries) {
-            *wide = f64::from(entry);
-        }
-        simd.partial_load_f64s(&wide[..entries.len()])
+        let mut padded = [0.0; WIDEST];
+        padded[..entries.len()].copy_from_slice(entries);
+        Self::load(simd, &padded)
     }
 }

@@ -45,7 +45,7 @@ pub fn roles(gram: &Gram, labels: &[i8]) -> Vec<Role> {
         }
     };
     let mut roles = vec![Role::Alone; m];
-    let squares: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
+    let squares = gram.diagonals();
     for (k, &i) in hard.iter().enumerate() {
         if roles[i] != Role::Alone {
             continue;

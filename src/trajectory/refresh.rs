@@ -245,7 +245,7 @@ fn has_isolated_planes(gram: &Gram) -> bool {
     let gram = gram.of_examples();
     let m = gram.len();
     // The offset is one direction that all feature vectors share; the rest decides.
-    let own: Vec<f64> = (0..m).map(|i| gram.diagonal(i) - gram.offset()).collect();
+    let own: Vec<f64> = gram.diagonals().iter().map(|square| square - gram.offset()).collect();
     let rows = m.min(MOST_ROWS);
     let isolated = (0..rows).map(|k| k * m / rows).filter(|&i| {
         let row = gram.row(i).to_vec();
