@@ -12,12 +12,10 @@
 
 use std::sync::LazyLock;
 
-use pulp::{Arch, Simd, WithSimd};
-
-use crate::simd::Call;
 use crate::simd::dot::add;
 use crate::simd::log_normal::ln_normal_cdf_all;
 use crate::simd::special::{hazard, hazard_plain, normal};
+use crate::simd::vector_fn;
 
 /// Nodes of the integral, which fill vectors. The first is [`FIRST`].
 const NODES: usize = 32;
@@ -138,18 +136,6 @@ impl Largest {
     }
 }
 
-/// Adds sums over nodes, moved by a shift: of the probabilities, or of one and of its derivatives by how much the others are behind.
-fn add_integrals(
-    behind: &[f64],
-    own: Option<usize>,
-    shift: f64,
-    sums: &mut [f64],
-    scratch: &mut Vec<[Lanes; 2]>,
-) {
-    scratch.resize(count_near(behind), [[0.0; NODES]; 2]);
-    Arch::new().dispatch(Call((&**TABLE, behind, own, shift, sums, &mut **scratch)));
-}
-
 /// As [`Largest::ln_probability`], by an integral about the mode of its integrand, exact however far the value is behind.
 ///
 /// Writes also minus the second derivatives of the probability by each two contrasts, relative to it.
@@ -223,13 +209,19 @@ fn is_near(behind: f64) -> bool {
     behind < f64::from(FAR)
 }
 
-/// See [`add_integrals`]; from the table.
-impl WithSimd for Call<(&[Series], &[f64], Option<usize>, f64, &mut [f64], &mut [[Lanes; 2]])> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (table, behind, own, shift, p, scratch) = self.0;
+vector_fn! {
+    /// Adds sums over nodes, moved by a shift: of the probabilities, or of one and of its derivatives by how much the others are
+    /// behind.
+    fn add_integrals(
+        simd: S,
+        behind: &[f64],
+        own: Option<usize>,
+        shift: f64,
+        sums: &mut [f64],
+        scratch: &mut Vec<[Lanes; 2]>,
+    ) {
+        let table = &*TABLE;
+        scratch.resize(count_near(behind), [[0.0; NODES]; 2]);
         // The product of Φ, and of φ of its own value, over the values before.
         let mut product = [1.0; NODES];
         let chosen = behind.iter().enumerate().filter(|(_, b)| is_near(**b));
@@ -265,7 +257,7 @@ impl WithSimd for Call<(&[Series], &[f64], Option<usize>, f64, &mut [f64], &mut 
         let mut product = [1.0; NODES];
         let (after, _) = S::as_mut_simd_f64s(&mut product);
         let mut at = scratch.iter().rev();
-        for (&b, p) in behind.iter().zip(&mut *p).rev() {
+        for (&b, to) in behind.iter().zip(sums).rev() {
             let Some([below, density]) = (if is_near(b) { at.next() } else { None }) else {
                 continue;
             };
@@ -275,7 +267,7 @@ impl WithSimd for Call<(&[Series], &[f64], Option<usize>, f64, &mut [f64], &mut 
                 sum = simd.mul_add_e_f64s(*density, *after, sum);
                 *after = simd.mul_f64s(*after, *below);
             }
-            *p += simd.reduce_sum_f64s(sum);
+            *to += simd.reduce_sum_f64s(sum);
         }
     }
 }

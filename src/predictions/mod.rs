@@ -15,6 +15,7 @@ use crate::propagation::sums::{Measure, Summand};
 use crate::simd::distance::Radial;
 use crate::simd::singles::{
     BLOCK, GROUP, Group, PANEL, Panel, PointBlock, add_form, add_product, add_products, single,
+    write_values,
 };
 
 /// Points of a tile, for which matrices are read once: a few blocks.
@@ -125,7 +126,8 @@ impl Predictor {
                 for (points, values) in blocks.iter().zip(values.chunks_exact_mut(GROUP * rows)) {
                     let mut each = values.chunks_exact_mut(rows);
                     let to = array::from_fn(|_| &mut each.next().expect("of a group")[..m]);
-                    self.groups[k / GROUP].values(points, &self.others, &self.limits, to);
+                    let group = &self.groups[k / GROUP];
+                    write_values(group, points, &self.others, &self.limits, to);
                 }
             }
             let mut of_blocks: Vec<&mut [PointBlock]> =

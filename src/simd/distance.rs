@@ -2,9 +2,9 @@
 
 use std::array;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Simd;
 
-use super::entry::{Call, Entry};
+use super::entry::{Entry, vector_fn};
 pub use super::exponential::Radial;
 
 /// Rows in a block, whose weights for one panel fit into the first cache, and rows and vectors whose sums fit into registers.
@@ -47,9 +47,9 @@ impl<'a> Columns<'a> {
     ) {
         to.iter().for_each(|to| self.check(points, to.len()));
         if city_block {
-            Arch::new().dispatch(Call::<_, true>((self, points, until, of, to)));
+            write_values::<true, N>(self, points, until, of, to);
         } else {
-            Arch::new().dispatch(Call::<_, false>((self, points, until, of, to)));
+            write_values::<false, N>(self, points, until, of, to);
         }
     }
 
@@ -64,9 +64,9 @@ impl<'a> Columns<'a> {
         weights.iter().for_each(|weights| self.check(points, weights.len()));
         assert_eq!(slopes.len(), self.d);
         if city_block {
-            Arch::new().dispatch(Call::<_, true>((self, points, weights, slopes)));
+            add_slopes::<true>(self, points, weights, slopes);
         } else {
-            Arch::new().dispatch(Call::<_, false>((self, points, weights, slopes)));
+            add_slopes::<false>(self, points, weights, slopes);
         }
     }
 
@@ -76,15 +76,17 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// See [`Columns::values`].
-impl<const CITY_BLOCK: bool, const N: usize> WithSimd
-    for Call<(&Columns<'_>, &[f64], usize, Radial<N>, [&mut [f64]; N]), CITY_BLOCK>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (&Columns { ref panels, n, d, limits, .. }, points, until, of, mut to) = self.0;
+vector_fn! {
+    /// See [`Columns::values`].
+    fn write_values[const CITY_BLOCK: bool, const N: usize]<CITY_BLOCK>(
+        simd: S,
+        columns: &Columns<'_>,
+        points: &[f64],
+        until: usize,
+        of: Radial<N>,
+        to: [&mut [f64]; N],
+    ) {
+        let (&Columns { ref panels, n, d, limits, .. }, mut to) = (columns, to);
         let rows = points.len() / d;
         for (p, panel) in panels.chunks_exact(d).take(until.div_ceil(WIDTH)).enumerate() {
             let columns = p * WIDTH..n.min((p + 1) * WIDTH);
@@ -185,15 +187,16 @@ fn vectors<S: Simd>(simd: S, values: &[f64]) -> [S::f64s; VECTORS] {
     array::from_fn(|v| <f64 as Entry>::load(simd, &values[v * S::F64_LANES..]))
 }
 
-/// See [`Columns::add_slopes`].
-impl<const CITY_BLOCK: bool> WithSimd
-    for Call<(&Columns<'_>, &[f64], [&[f64]; 2], &mut [f64]), CITY_BLOCK>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (&Columns { ref panels, n, d, limits, .. }, points, [a, b], slopes) = self.0;
+vector_fn! {
+    /// See [`Columns::add_slopes`].
+    fn add_slopes[const CITY_BLOCK: bool]<CITY_BLOCK>(
+        simd: S,
+        columns: &Columns<'_>,
+        points: &[f64],
+        factors: [&[f64]; 2],
+        slopes: &mut [f64],
+    ) {
+        let (&Columns { ref panels, n, d, limits, .. }, [a, b]) = (columns, factors);
         let (rows, numbers) = (points.len() / d, d - limits.len());
         let mut weights = [[0.0; WIDTH]; ROWS];
         for (p, panel) in panels.chunks_exact(d).enumerate() {

@@ -1,8 +1,8 @@
 //! Inner products and sums of multiples of vectors.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Simd;
 
-use super::entry::{Call, Entry, vectorized};
+use super::entry::{Entry, vector_fn, vectorized};
 
 /// Number of independent sums, which hide the latency of an addition.
 const SUMS: usize = 4;
@@ -39,15 +39,13 @@ impl<S: Simd> LaneSum<S> {
     }
 }
 
-/// The inner products of one vector with V others, plain or compensated.
-impl<E: Entry, const COMPENSATED: bool, const V: usize> WithSimd
-    for Call<(&[E], [&[f64]; V]), COMPENSATED>
-{
-    type Output = [f64; V];
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> [f64; V] {
-        let (a, b) = self.0;
+vector_fn! {
+    /// The inner products of one vector with V others, plain or compensated.
+    fn dots_in[E: Entry, const COMPENSATED: bool, const V: usize]<COMPENSATED>(
+        simd: S,
+        a: &[E],
+        b: [&[f64]; V],
+    ) -> [f64; V] {
         let n = a.len();
         let (a_vectors, a_rest) = a.split_at(n - n % S::F64_LANES);
         let b = b.map(|b| S::as_simd_f64s(&b[..n]));
@@ -134,8 +132,8 @@ pub enum Precision {
 pub fn dots<E: Entry, const V: usize>(a: &[E], b: [&[f64]; V], precision: Precision) -> [f64; V] {
     assert!(b.iter().all(|b| b.len() == a.len()));
     match precision {
-        Precision::Plain => Arch::new().dispatch(Call::<_, false>((a, b))),
-        Precision::Compensated => Arch::new().dispatch(Call::<_, true>((a, b))),
+        Precision::Plain => dots_in::<E, false, V>(a, b),
+        Precision::Compensated => dots_in::<E, true, V>(a, b),
     }
 }
 

@@ -7,8 +7,8 @@ use pulp::Simd;
 /// Largest number of lanes of a vector of doubles.
 pub const WIDEST: usize = 32;
 
-/// Arguments of a function that [`pulp`] compiles for each instruction set. `FLAG` chooses one of two versions of it.
-pub struct Call<A, const FLAG: bool = false>(pub A);
+/// Arguments of a [`vector_fn`], and the version that is chosen.
+pub struct Call<A, const VERSION: bool = false>(pub A);
 
 /// A row of a Gram matrix, without offset and softness: borrowed from a matrix in memory, or computed.
 #[derive(Clone, Debug)]
@@ -38,7 +38,33 @@ macro_rules! vectorized {
         )
     };
 }
-pub(crate) use {vectorized, with_entries};
+
+/// Defines a function that is compiled for each instruction set, whose vectors belong to `S`. A constant that chooses one of two
+/// versions is named again, in angles.
+macro_rules! vector_fn {
+    ($(#[$text:meta])* $visible:vis fn $name:ident $([$($generics:tt)*])? $(<$version:ident>)? (
+        $simd:ident: S, $($argument:ident: $type:ty),* $(,)?
+    ) $(-> $output:ty)? $work:block) => {
+        $(#[$text])*
+        $visible fn $name $(<$($generics)*>)? ($($argument: $type),*) $(-> $output)? {
+            pulp::Arch::new().dispatch($crate::simd::Call::<_ $(, $version)?>(($($argument,)*)))
+        }
+
+        impl $(<$($generics)*>)? pulp::WithSimd
+            for $crate::simd::Call<($($type,)*) $(, $version)?>
+        {
+            #[allow(unused_parens, reason = "none stand for ()")]
+            type Output = ($($output)?);
+
+            #[inline(always)]
+            fn with_simd<S: pulp::Simd>(self, $simd: S) $(-> $output)? {
+                let ($($argument,)*) = self.0;
+                $work
+            }
+        }
+    };
+}
+pub(crate) use {vector_fn, vectorized, with_entries};
 
 impl Row<'_> {
     /// Entry j. Panics if j is out of bounds.

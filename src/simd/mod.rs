@@ -12,6 +12,6 @@ pub mod tall;
 pub mod tile;
 
 pub use dot::Precision;
-pub(crate) use entry::{vectorized, with_entries};
 pub use entry::{Call, Entry, Row};
+pub(crate) use entry::{vector_fn, vectorized, with_entries};
 pub use pass::NextWall;

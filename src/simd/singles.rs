@@ -2,9 +2,9 @@
 
 use std::array;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Simd;
 
-use super::entry::{Call, vectorized};
+use super::entry::{vector_fn, vectorized};
 use super::exponential::Radial;
 
 /// Points of a block, one in each lane of a few vectors.
@@ -34,31 +34,20 @@ pub struct Group {
     pub radial: [[Radial<1, f32>; GROUP]; 2],
 }
 
-impl Group {
+vector_fn! {
     /// Writes the kernel values between a block of points and the m others into m rows each. `points` has a row for each
     /// feature, `others` the features of one point after the other; differences of the last ones are at most `limits`.
-    pub fn values(
-        &self,
+    pub fn write_values(
+        simd: S,
+        group: &Group,
         points: &[PointBlock],
         others: &[f32],
         limits: &[f32],
         to: [&mut [PointBlock]; GROUP],
     ) {
-        let (d, m) = (self.weights.len(), others.len() / self.weights.len());
-        assert!(points.len() == d && limits.len() <= d && others.len() == m * d);
+        let (mut to, d, m) = (to, points.len(), others.len() / points.len());
+        assert!(group.weights.len() == d && limits.len() <= d && others.len() == m * d);
         assert!(to.iter().all(|to| to.len() == m));
-        Arch::new().dispatch(Call::<_>((self, points, others, limits, to)));
-    }
-}
-
-/// See [`Group::values`].
-impl WithSimd for Call<(&Group, &[PointBlock], &[f32], &[f32], [&mut [PointBlock]; GROUP])> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (group, points, others, limits, mut to) = self.0;
-        let d = points.len();
         let numbers = d - limits.len();
         for (j, other) in others.chunks_exact(d).enumerate() {
             // City blocks, squares of distances, and values so far.
@@ -125,18 +114,9 @@ pub fn add_product(values: &[PointBlock], coefficients: &[f32], to: &mut [f64; B
     });
 }
 
-/// Adds the products of each column of the panels with the values to a row of numbers.
-pub fn add_products(values: &[PointBlock], panels: &[Panel], to: &mut [PointBlock]) {
-    Arch::new().dispatch(Call::<_>((values, panels, to)));
-}
-
-/// See [`add_products`].
-impl WithSimd for Call<(&[PointBlock], &[Panel], &mut [PointBlock])> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (values, panels, to) = self.0;
+vector_fn! {
+    /// Adds the products of each column of the panels with the values to a row of numbers.
+    pub fn add_products(simd: S, values: &[PointBlock], panels: &[Panel], to: &mut [PointBlock]) {
         for first in (0..BLOCK).step_by(VECTORS * S::F32_LANES) {
             for (panel, to) in panels.iter().zip(to.chunks_mut(PANEL)) {
                 for (to, sums) in to.iter_mut().zip(product(simd, values, panel, first)) {
@@ -148,23 +128,15 @@ impl WithSimd for Call<(&[PointBlock], &[Panel], &mut [PointBlock])> {
     }
 }
 
-/// Adds the part of `kᵀ U k` by the columns from `column` on, which `panel` has, to a number for each point.
-pub fn add_form(
-    values: &[PointBlock],
-    panel: &[[f32; PANEL]],
-    column: usize,
-    to: &mut [f64; BLOCK],
-) {
-    Arch::new().dispatch(Call::<_>((values, panel, column, to)));
-}
-
-/// See [`add_form`].
-impl WithSimd for Call<(&[PointBlock], &[[f32; PANEL]], usize, &mut [f64; BLOCK])> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (values, panel, column, to) = self.0;
+vector_fn! {
+    /// Adds the part of `kᵀ U k` by the columns from `column` on, which `panel` has, to a number for each point.
+    pub fn add_form(
+        simd: S,
+        values: &[PointBlock],
+        panel: &[[f32; PANEL]],
+        column: usize,
+        to: &mut [f64; BLOCK],
+    ) {
         let mut found = [0f32; BLOCK];
         for first in (0..BLOCK).step_by(VECTORS * S::F32_LANES) {
             let products = product(simd, values, panel, first);

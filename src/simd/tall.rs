@@ -4,9 +4,7 @@
 
 use std::array;
 
-use pulp::{Arch, Simd, WithSimd};
-
-use super::entry::{Call, Entry};
+use super::entry::{Entry, vector_fn};
 
 /// Rows that share what is read of the vectors.
 const ROWS: usize = 8;
@@ -26,7 +24,7 @@ impl<E: Entry> Tall<'_, E> {
         let n = self.len();
         let mut found = vec![E::default(); k * n];
         if k * n > 0 {
-            Arch::new().dispatch(Call::<_, false>((*self, vectors, found.as_mut_slice())));
+            multiply::<E, false>(*self, vectors, &mut found);
         }
         found
     }
@@ -35,7 +33,7 @@ impl<E: Entry> Tall<'_, E> {
     pub fn sums(&self, factors: &[E], k: usize) -> Vec<E> {
         let mut found = vec![E::default(); k * self.width];
         if k * self.len() > 0 {
-            Arch::new().dispatch(Call::<_, true>((*self, factors, found.as_mut_slice())));
+            multiply::<E, true>(*self, factors, &mut found);
         }
         found
     }
@@ -53,13 +51,14 @@ impl<E: Entry> Tall<'_, E> {
     }
 }
 
-/// [`Tall::sums`] if `SUMS`, otherwise [`Tall::values`].
-impl<E: Entry, const SUMS: bool> WithSimd for Call<(Tall<'_, E>, &[E], &mut [E]), SUMS> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (tall, given, found) = self.0;
+vector_fn! {
+    /// [`Tall::sums`] if `SUMS`, otherwise [`Tall::values`].
+    fn multiply[E: Entry, const SUMS: bool]<SUMS>(
+        simd: S,
+        tall: Tall<'_, E>,
+        given: &[E],
+        found: &mut [E],
+    ) {
         let (r, n, lanes) = (tall.width, tall.len(), E::lanes::<S>());
         let k = given.len() / if SUMS { n } else { r };
         let panels = k.div_ceil(lanes);

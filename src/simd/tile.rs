@@ -2,20 +2,18 @@
 
 use std::array;
 
-use pulp::{Arch, Simd, WithSimd};
-
-use super::entry::{Call, Entry};
+use super::entry::{Entry, vector_fn};
 
 /// Vectors that share what is read. With two rows of products this fills the registers of every instruction set.
 pub const SHARING: usize = 4;
 
-/// The inner products of R rows and V vectors.
-impl<const R: usize, const V: usize> WithSimd for Call<([&[f64]; R], [&[f64]; V])> {
-    type Output = [[f64; V]; R];
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let (rows, vectors) = self.0;
+vector_fn! {
+    /// Returns the inner products of R rows and V vectors of the same length.
+    pub fn products[const R: usize, const V: usize](
+        simd: S,
+        rows: [&[f64]; R],
+        vectors: [&[f64]; V],
+    ) -> [[f64; V]; R] {
         let n = vectors[0].len();
         let (rows, vectors) = (rows.map(|row| &row[..n]), vectors.map(|x| &x[..n]));
         let mut sums = [[simd.splat_f64s(0.0); V]; R];
@@ -43,18 +41,17 @@ impl<const R: usize, const V: usize> WithSimd for Call<([&[f64]; R], [&[f64]; V]
     }
 }
 
-/// `y_v ← y_v + Σ_r factors[v][r] columns[r]`, for columns, factors and vectors y.
-impl<const R: usize, const V: usize> WithSimd
-    for Call<([&[f64]; R], [[f64; R]; V], [&mut [f64]; V])>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (columns, multiples, sums) = self.0;
+vector_fn! {
+    /// `y_v ← y_v + Σ_r factors[v][r] columns[r]` for V vectors and R columns of the same length.
+    pub fn add_multiples[const R: usize, const V: usize](
+        simd: S,
+        columns: [&[f64]; R],
+        factors: [[f64; R]; V],
+        sums: [&mut [f64]; V],
+    ) {
         let n = columns[0].len();
         let columns = columns.map(|column| S::as_simd_f64s(&column[..n]));
-        let factors = multiples.map(|row| row.map(|a| simd.splat_f64s(a)));
+        let splat = factors.map(|row| row.map(|a| simd.splat_f64s(a)));
         let sums = sums.map(|y| S::as_mut_simd_f64s(&mut y[..n]));
         let blocks = n / S::F64_LANES;
         for k in 0..blocks {
@@ -62,35 +59,18 @@ impl<const R: usize, const V: usize> WithSimd
             for v in 0..V {
                 let y = &mut sums[v].0[k];
                 for r in 0..R {
-                    *y = simd.mul_add_e_f64s(factors[v][r], column[r], *y);
+                    *y = simd.mul_add_e_f64s(splat[v][r], column[r], *y);
                 }
             }
         }
         for v in 0..V {
             for (k, y) in sums[v].1.iter_mut().enumerate() {
                 for r in 0..R {
-                    *y = multiples[v][r].mul_add(columns[r].1[k], *y);
+                    *y = factors[v][r].mul_add(columns[r].1[k], *y);
                 }
             }
         }
     }
-}
-
-/// Returns the inner products of R rows and V vectors of the same length.
-pub fn products<const R: usize, const V: usize>(
-    rows: [&[f64]; R],
-    vectors: [&[f64]; V],
-) -> [[f64; V]; R] {
-    Arch::new().dispatch(Call((rows, vectors)))
-}
-
-/// `y_v ← y_v + Σ_r factors[v][r] columns[r]` for V vectors and R columns of the same length.
-pub fn add_multiples<const R: usize, const V: usize>(
-    columns: [&[f64]; R],
-    factors: [[f64; R]; V],
-    sums: [&mut [f64]; V],
-) {
-    Arch::new().dispatch(Call((columns, factors, sums)));
 }
 
 #[cfg(test)]
