@@ -19,7 +19,7 @@ use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
 use crate::laws::{Law, Observed};
 use crate::simd::dot::{axpy, dot};
-use site::{Site, Tilted, tilt};
+use site::{Site, tilt};
 
 const SWEEPS: usize = 60;
 /// Factor on the step size of the sites after a sweep that turns the one before back.
@@ -315,16 +315,12 @@ impl Problems<'_> {
             floors.extend(positive.iter().map(|&is| self.noise[usize::from(!is)]));
             spans.resize(floors.len(), 1.0 - self.noise[0] - self.noise[1]);
         }
-        let law = if self.intervals.is_some() { Law::Interval } else { Law::OneWall };
-        let observed = Observed {
-            law,
-            n_contrasts: 1 + usize::from(law == Law::Interval),
-            noise: [&floors, &spans],
-        };
+        let (law, n_contrasts) =
+            if self.intervals.is_some() { (Law::Interval, 2) } else { (Law::OneWall, 1) };
+        let observed = Observed { law, n_contrasts, noise: [&floors, &spans] };
         let intervals: Vec<[f64; 2]> = (0..sites.len()).map(|i| self.interval(i)).collect();
         let mut posterior = Posterior::new(rows.dim());
-        let mut tilted = Vec::<Tilted>::with_capacity(sites.len());
-        let mut moments = Vec::with_capacity(sites.len());
+        let mut tilted = Vec::new();
         let (mut size, mut moved) = (if is_noisy { NOISY_STEP } else { 1.0 }, 0.0);
         let (mut value, mut converged) = (f64::NEG_INFINITY, false);
         for sweep in 0..SWEEPS {
@@ -339,9 +335,9 @@ impl Problems<'_> {
                 continue;
             }
             let of_signs = posterior.moments().zip(&signs);
-            moments.clear();
-            moments.extend(of_signs.map(|([mean, variance], sign)| [sign * mean, variance]));
-            tilt(&observed, &intervals, &sites, &moments, &mut tilted);
+            let moments: Vec<_> =
+                of_signs.map(|([mean, variance], sign)| [sign * mean, variance]).collect();
+            tilted = tilt(&observed, &intervals, &sites, &moments);
             let before = value;
             value = posterior.log_integral() + tilted.iter().map(|one| one.value).sum::<f64>();
             let step = value - before;

@@ -72,7 +72,7 @@ fn at_least(x: f64, low: f64) -> f64 {
     if x < low { low } else { x }
 }
 
-/// Writes the examples whose values t have these means and variances with their sites.
+/// Returns the examples whose values t have these means and variances with their sites.
 ///
 /// A value has the sign of its label, or lies in an interval, of which one end may be infinite: of two classes 0 and infinity.
 /// Integrated over a normal value, a law is that of contrasts divided by a larger deviation.
@@ -81,8 +81,7 @@ pub fn tilt(
     intervals: &[[f64; 2]],
     sites: &[Site],
     moments: &[[f64; 2]],
-    tilted: &mut Vec<Tilted>,
-) {
+) -> Vec<Tilted> {
     let (k, law) = (observed.n_contrasts, observed.law);
     let lowest = if observed.noise[0].is_empty() { FLAT } else { f64::NEG_INFINITY };
     let mut largest = Largest::default();
@@ -90,7 +89,7 @@ pub fn tilt(
     let mut bends = vec![[0.0; BLOCK]; k * k];
     let mut cavities = [Cavity::default(); BLOCK];
     let [mut log_true, mut log_p] = [[0.0; BLOCK]; 2];
-    tilted.clear();
+    let mut tilted = Vec::with_capacity(sites.len());
     for block in blocks(sites.len(), BLOCK) {
         let n = block.len();
         for (i, example) in block.clone().enumerate() {
@@ -134,6 +133,7 @@ pub fn tilt(
             });
         }
     }
+    tilted
 }
 
 impl Tilted {

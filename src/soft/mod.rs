@@ -302,12 +302,12 @@ impl SoftBalls {
     ) -> Result<(Vec<Reference>, usize), W::Error> {
         let freedom = self.freedom;
         let tail = ChiSquared::new(freedom).expect("a positive number of degrees of freedom");
-        let mut elsewhere: Vec<(usize, [f64; 2])> = Vec::new();
+        let mut elsewhere = Vec::new();
         for &index in flying {
             let ball = &mut self.balls[index];
             if ball.flight.begins_step() && ball.flight.is_fresh() {
                 let along = (freedom / tail.sample(&mut ball.rng)).sqrt() / ball.scale;
-                elsewhere.push((index, [0.0, along]));
+                elsewhere.push(Trial { ball: index, along: [0.0, along] });
             }
         }
         let (mut references, mut n_trials) = (Vec::new(), 0);
@@ -321,11 +321,9 @@ impl SoftBalls {
             if angles.is_empty() {
                 return Ok((references, n_trials));
             }
-            let on_circles = angles.iter().map(|&(ball, angle)| (ball, rotation(angle)[0]));
-            let trials: Vec<Trial> = on_circles
-                .chain(elsewhere.iter().copied())
-                .map(|(ball, along)| Trial { ball, along })
-                .collect();
+            let on_circles =
+                angles.iter().map(|&(ball, angle)| Trial { ball, along: rotation(angle)[0] });
+            let trials: Vec<Trial> = on_circles.chain(elsewhere.iter().copied()).collect();
             n_trials += trials.len();
             let found = walls.log_likelihoods(&trials)?;
             let node = |ball: &SoftBall, factors, log_p| {
@@ -336,9 +334,9 @@ impl SoftBalls {
                 let [potential, slope] = node(ball, rotation(angle), log_p);
                 ball.flight.take(Node { angle, potential, slope });
             }
-            for ((index, along), &log_p) in elsewhere.drain(..).zip(&found[angles.len()..]) {
-                let [potential, _] = node(&self.balls[index], [along, [0.0; 2]], log_p);
-                references.push((index, potential));
+            for (Trial { ball, along }, &log_p) in elsewhere.drain(..).zip(&found[angles.len()..]) {
+                let [potential, _] = node(&self.balls[ball], [along, [0.0; 2]], log_p);
+                references.push((ball, potential));
             }
         }
     }
@@ -415,9 +413,8 @@ impl SoftBalls {
         let added = turns.added.chunks_exact(d).zip(of_added.chunks_exact(d));
         for (&ball, (added, of_added)) in turns.balls.iter().zip(added) {
             let SoftBall { at, of, products, flight, .. } = &mut self.balls[ball];
-            for (direction, added) in [(&mut at[1], added), (&mut of[1], of_added)] {
-                add(direction, added);
-            }
+            add(&mut at[1], added);
+            add(&mut of[1], of_added);
             let squares = |[z, v]: &[Vec<f64>; 2]| [(z, z), (z, v), (v, v)].map(|(a, b)| dot(a, b));
             let mean = [0, 1].map(|k| dot(normal.mean, &of[k]));
             *products = Products { own: squares(at), of: squares(of), mean };
