@@ -137,10 +137,10 @@ impl Ball {
         Ok(tangent.atan2(radial))
     }
 
-    /// Lays the frame at the present position: the integral of a short path, a difference of sines, then loses no digits.
-    pub(crate) fn lay_here(&mut self) {
+    /// Begins a path here, from whose frame the integral of a short one, a difference of sines, loses no digits.
+    pub(crate) fn begin_path(&mut self) {
         let (position, direction) = self.frame.unfold();
-        self.frame.lay(position, direction);
+        self.frame = Frame::new(position, direction);
     }
 }
 

@@ -79,22 +79,18 @@ impl Ball {
         let unit = (dot(&position, &f) - 1.0).abs() < CLOSE
             && (dot(&direction, &g) - 1.0).abs() < CLOSE
             && dot(&direction, &f).abs() < CLOSE;
-        let close = |i: usize| {
-            let far = CLOSE * gram.diagonal(i).sqrt();
-            (f[i] - self.f[i]).abs() < far && (g[i] - self.g[i]).abs() < far
-        };
-        Ok(unit && (0..gram.len()).all(close) && self.next_wall_fits(gram, CLOSE))
-    }
-
-    /// Returns whether no wall comes before the next one, except planes at the position itself.
-    fn next_wall_fits(&self, gram: &Gram, close: f64) -> bool {
+        let far = |i: usize| CLOSE * gram.diagonal(i).sqrt();
+        let close =
+            |i: usize| (f[i] - self.f[i]).abs() < far(i) && (g[i] - self.g[i]).abs() < far(i);
+        // No wall comes before the next one, except planes at the position itself.
         let angle = |i: usize| {
-            let (f, g) = (self.f[i], self.g[i]);
-            let far = close * gram.diagonal(i).sqrt();
-            (f.abs() > far).then(|| NextWall::of(i, f, g).angle())
+            let is_ahead = self.f[i].abs() > far(i);
+            is_ahead.then(|| NextWall::of(i, self.f[i], self.g[i]).angle())
         };
-        let none_before = (0..gram.len()).filter_map(angle).all(|t| t > self.to_wall - close);
-        none_before && angle(self.wall.plane).is_none_or(|t| (t - self.to_wall).abs() < close)
+        let fits = |i: usize| close(i) && angle(i).is_none_or(|t| t > self.to_wall - CLOSE);
+        Ok(unit
+            && (0..gram.len()).all(fits)
+            && angle(self.wall.plane).is_none_or(|t| (t - self.to_wall).abs() < CLOSE))
     }
 
     /// Returns the plane coordinates of the position, shape (m,). The sign bit is the side, also of zeros.

@@ -76,7 +76,9 @@ pub fn evidence(
         let round = 2.0 * rungs * (BURN_IN_PATH + PIECES as f64 * unit);
         pool.each(&mut walkers, |index, walker| shared.round_trip(index, walker, unit))?;
         length += round;
-        check_memory(&walkers)?;
+        // For three copies of all samples, and the next round: a number and its key in a tree have 64 bytes.
+        let samples = walkers.iter().flat_map(|(walker, _)| walker.samples.all());
+        memory::check(5 * 64 * samples.map(|layers| layers.len() + 1).sum::<usize>())?;
         let stages = shared.combine(&walkers, |_| true);
         let lags = shared.lags(&walkers);
         let estimates = log_z(&stages, &shared.descent.targets);
@@ -115,14 +117,6 @@ pub fn evidence(
         }
         unit = next;
     }
-}
-
-/// Checks that three copies of all samples fit into memory, and the next round.
-fn check_memory(walkers: &[TripWalker]) -> Result<()> {
-    // Bytes of a number and its key in a tree.
-    const ENTRY: usize = 64;
-    let samples = walkers.iter().flat_map(|(walker, _)| walker.samples.all());
-    memory::check(5 * ENTRY * samples.map(|layers| layers.len() + 1).sum::<usize>())
 }
 
 impl Integration<'_> {

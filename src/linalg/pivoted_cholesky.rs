@@ -66,13 +66,6 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         self.non_pivots().filter(|&i| self.residual[i] > self.tolerances[i])
     }
 
-    /// Number of examples whose softness exceeds the tolerance: each adds a dimension.
-    pub fn soft_dimensions(&self) -> usize {
-        zip(self.gram.softness(), &self.tolerances)
-            .filter(|(softness, tolerance)| softness > tolerance)
-            .count()
-    }
-
     /// Number of columns so far.
     pub fn rank(&self) -> usize {
         self.pivots.len()
@@ -254,7 +247,10 @@ impl Factor {
         let examples = gram.of_examples();
         let most = affordable_rank(examples.len());
         let mut pivoted = Pivoted::new(examples, least);
-        if pivoted.soft_dimensions() > most || !pivoted.run(most, control)? {
+        // Each example whose softness exceeds the tolerance adds a dimension.
+        let softness = zip(examples.softness(), &pivoted.tolerances);
+        let n_soft = softness.filter(|(softness, tolerance)| softness > tolerance).count();
+        if n_soft > most || !pivoted.run(most, control)? {
             return Ok(None);
         }
         pivoted.factor(gram, control).map(Some)

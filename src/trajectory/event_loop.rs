@@ -184,8 +184,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Resets the tally and the integrals.
     pub fn reset(&mut self) {
         self.tally = Tally::new(self.space.len());
-        self.ball.lay_here();
-        self.ball.take_arc_integral();
+        self.ball.begin_path();
         self.dynamics.reset();
     }
 

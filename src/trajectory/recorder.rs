@@ -94,12 +94,6 @@ impl Recorder {
         Ok(record)
     }
 
-    /// [`crate::Error::Invalid`] if a `stage` has many more positions than a run that keeps `draws`, in any amount of memory.
-    pub(crate) fn check_spacing(&self, stage: f64, draws: usize) -> Result<()> {
-        // A growing path records twice the requested draws, and twice that before thinning.
-        ensure(stage <= self.spacing * 8.0 * draws as f64, "one with too many draws")
-    }
-
     /// Returns draws and functionals of the first `n` positions.
     pub(crate) fn first(&self, n: usize) -> (&[f64], &[f64]) {
         let (draws, functionals) = self.lengths(n);
