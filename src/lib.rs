@@ -70,3 +70,7 @@ pub use space::{Mirror, Transparency, VersionSpace};
 pub use trajectory::{
     Goal, Layers, Observer, Recorder, Refresh, RefreshChoice, Tally, Trajectory, Until, dynamics,
 };
+
+#[cfg(test)]
+#[path = "../tests/unit/mod.rs"]
+mod unit;

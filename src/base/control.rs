@@ -118,7 +118,3 @@ impl Control {
         self.center_error.store(center_error.to_bits(), Relaxed);
     }
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/base/control.rs"]
-mod tests;

@@ -30,7 +30,3 @@ pub fn restored(state: &[u8]) -> Result<Stream> {
     let state = state.try_into().map_err(|_| incompatible("one of another random generator"))?;
     Ok(Stream::deserialize_state(state))
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/base/random.rs"]
-mod tests;

@@ -87,7 +87,3 @@ pub fn ensure_finite(vectors: &[&[f64]]) -> Result<()> {
     let finite = vectors.iter().copied().flatten().all(|x| x.is_finite());
     ensure(finite, "one with numbers that are not finite")
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/base/state.rs"]
-mod tests;

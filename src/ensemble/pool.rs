@@ -57,7 +57,3 @@ impl<'c> WorkerPool<'c> {
         results.into_iter().collect()
     }
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/ensemble/pool.rs"]
-mod tests;

@@ -15,7 +15,7 @@ use crate::base::{Result, require};
 use crate::simd::vectorized;
 
 /// Largest number of coordinates of a wall.
-pub const MOST_TERMS: usize = 3;
+const MOST_TERMS: usize = 3;
 
 /// A wall `Σ_j b_j z_j ≥ 0`: pairs of j and b_j, and its observation; None if it always holds.
 pub type Wall = (Vec<(usize, f64)>, Option<usize>);

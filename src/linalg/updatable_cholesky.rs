@@ -62,7 +62,3 @@ impl Cholesky {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/linalg/updatable_cholesky.rs"]
-mod tests;

@@ -173,7 +173,3 @@ pub fn axpy_all<E: Entry>(terms: &[(f64, &[E])], y: &mut [f64]) {
         axpy(*a, x, y);
     }
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/simd/dot.rs"]
-mod tests;

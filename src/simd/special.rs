@@ -85,7 +85,3 @@ pub fn normal_quantile(p: f64) -> f64 {
     }
     z
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/simd/special.rs"]
-mod tests;

@@ -72,7 +72,3 @@ vector_fn! {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/simd/tile.rs"]
-mod tests;

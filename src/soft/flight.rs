@@ -7,7 +7,7 @@
 use std::f64::consts::FRAC_PI_2;
 
 /// Radians of a step.
-pub const QUARTER: f64 = FRAC_PI_2;
+const QUARTER: f64 = FRAC_PI_2;
 
 /// Radians between the first nodes. All are tried at once: on other machines a round takes longer than some trials.
 const APART: f64 = QUARTER / INTERVALS as f64;

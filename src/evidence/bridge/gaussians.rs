@@ -233,7 +233,7 @@ impl Gaussians {
     }
 
     /// Returns x of a point of any length.
-    pub fn statistic_of(&self, (dual, field): &Point) -> f64 {
+    fn statistic_of(&self, (dual, field): &Point) -> f64 {
         let (b, _, square) = self.parts(field);
         (square - self.pull * b * b) / dot::dot(dual, field)
     }

@@ -1,8 +1,11 @@
-//! Tests of `base::control` that need its private parts.
+//! Tests of `base::control`.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
-use super::*;
+use crate::base::{Control, Error};
 
 #[test]
 fn checks_ask_the_listener_now_and_then() {

@@ -1,8 +1,9 @@
-//! Tests of `base::random` that need its private parts.
+//! Tests of `base::random`.
 
 use rand::{Rng, RngExt};
 
-use super::*;
+use crate::base::Stream;
+use crate::base::random::{restored, state, stream};
 
 #[test]
 fn generators_go_on_from_every_position() {
@@ -12,7 +13,7 @@ fn generators_go_on_from_every_position() {
             rng.next_u32();
         }
         let mut other = restored(&state(&rng)).expect("a generator");
-        let draw = |rng: &mut ChaCha8Rng| -> Vec<u64> {
+        let draw = |rng: &mut Stream| -> Vec<u64> {
             (0..100)
                 .map(|k| if k % 3 == 0 { rng.next_u32().into() } else { rng.random() })
                 .collect()

@@ -1,6 +1,6 @@
-//! Tests of `base::state` that need its private parts.
+//! Tests of `base::state`.
 
-use super::*;
+use crate::base::{decode, encode};
 
 /// Bytes that are cut, extended or changed are refused.
 #[test]

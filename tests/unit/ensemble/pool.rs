@@ -1,6 +1,9 @@
-//! Tests of `ensemble::pool` that need its private parts.
+//! Tests of `ensemble::pool`.
 
-use super::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::base::{Control, Error, Result};
+use crate::ensemble::WorkerPool;
 
 /// Of four workers one panics; the others never end by themselves.
 #[test]

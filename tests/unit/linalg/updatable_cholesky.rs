@@ -1,7 +1,8 @@
-//! Tests of `linalg::updatable_cholesky` that need its private parts.
+//! Tests of `linalg::updatable_cholesky`.
 
-use super::*;
 use proptest::prelude::*;
+
+use crate::linalg::Cholesky;
 
 /// x_i · x_j + δ_ij of points in the plane.
 fn entry(points: &[(f64, f64)], i: usize, j: usize) -> f64 {

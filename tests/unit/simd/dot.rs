@@ -1,7 +1,8 @@
-//! Tests of `simd::dot` that need its private parts.
+//! Tests of `simd::dot`.
 
-use super::*;
 use proptest::prelude::*;
+
+use crate::simd::dot::{Precision, axpy_all, dot_compensated, dots};
 
 proptest! {
     #[test]

@@ -1,7 +1,8 @@
-//! Tests of `simd::special` that need its private parts.
+//! Tests of `simd::special`.
 
-use super::*;
 use approx::assert_relative_eq;
+
+use crate::simd::special::{chi_mean, hazard, hazard_plain, normal, normal_quantile};
 
 #[test]
 fn quantiles_are_those_of_the_distribution() {

@@ -1,7 +1,10 @@
-//! Tests of `simd::tile` that need its private parts.
+//! Tests of `simd::tile`.
 
-use super::*;
+use std::array;
+
 use proptest::prelude::*;
+
+use crate::simd::tile::{add_multiples, products};
 
 proptest! {
     #[test]
