@@ -46,10 +46,7 @@ impl<'a> Dense<'a> {
     #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         let own = i * self.m..(i + 1) * self.m;
-        match &self.values {
-            Row::Doubles(values) => Row::Doubles(Cow::Borrowed(&values[own])),
-            Row::Singles(values) => Row::Singles(Cow::Borrowed(&values[own])),
-        }
+        with_entries!(&self.values, |values| Entry::row(&values[own]))
     }
 
     #[inline]

@@ -15,10 +15,9 @@ pub fn check(space: &VersionSpace, mirror: Mirror, control: &Control) -> Result<
     let gram = space.gram();
     let is_hard = |i: usize| mirror.of(space.labels()[i]) == 0.0;
     let is_satisfied_above = |j: usize| (gram.entry(i, j) > 0.0) == (space.labels()[j] > 0);
-    let coinciding: Vec<usize> = (i..space.len())
-        .filter(|&j| is_hard(j) && (j == i || is_parallel(gram, i, j, gram.entry(i, j))))
-        .collect();
-    let first = |above| coinciding.iter().copied().find(|&j| is_satisfied_above(j) == above);
+    let coinciding = (i..space.len())
+        .filter(|&j| is_hard(j) && (j == i || is_parallel(gram, i, j, gram.entry(i, j))));
+    let first = |above| coinciding.clone().find(|&j| is_satisfied_above(j) == above);
     let (Some(one), Some(other)) = (first(true), first(false)) else { return Ok(()) };
     // The certificate: a combination in which the unit normals nearly cancel.
     let [a, b] = [one, other].map(|j| gram.diagonal(j).sqrt().recip());

@@ -37,8 +37,7 @@ impl<'s> Learner<'s> {
 
     /// Recomputes the plane coordinates. Returns whether all examples are satisfied.
     pub fn verify(&mut self, control: &Control) -> Result<bool> {
-        let gram = self.space.gram();
-        self.f = gram.product(&self.dual, Precision::Compensated, control)?;
+        self.f = self.space.gram().product(&self.dual, Precision::Compensated, control)?;
         Ok((0..self.f.len()).all(|i| self.margin(i) > 0.0))
     }
 }

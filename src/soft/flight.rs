@@ -207,8 +207,8 @@ impl Cubic {
 
     /// Returns where the ascents from `low` on sum up to an energy, from which they are subtracted.
     fn bounce(&self, mut low: f64, energy: &mut f64) -> Option<f64> {
-        let turns: Vec<f64> = self.turns().into_iter().filter(|x| low < *x && *x < 1.0).collect();
-        for high in turns.into_iter().chain([1.0]) {
+        let turns = self.turns().into_iter().filter(move |x| low < *x && *x < 1.0);
+        for high in turns.chain([1.0]) {
             let ascent = self.at(high) - self.at(low);
             if ascent > *energy {
                 return Some(self.ascent_to(self.at(low) + *energy, low, high));
