@@ -52,8 +52,7 @@ impl Batch {
 
 /// Joins neighboring pieces two by two.
 pub fn join_pairs(batches: &mut Vec<Batch>) {
-    let old = std::mem::take(batches);
-    let mut pieces = old.into_iter();
+    let mut pieces = std::mem::take(batches).into_iter();
     while let Some(first) = pieces.next() {
         batches.push(match pieces.next() {
             Some(second) => first.join(&second),

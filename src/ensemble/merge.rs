@@ -83,8 +83,7 @@ pub struct CenterOfMass {
 impl Outcome {
     /// Path averaged over, radians, mean over the trajectories.
     pub fn length(&self) -> f64 {
-        let paths = self.tallies.iter().map(|tally| tally.path);
-        paths.sum::<f64>() / self.tallies.len() as f64
+        self.tallies.iter().map(|tally| tally.path).sum::<f64>() / self.tallies.len() as f64
     }
 }
 

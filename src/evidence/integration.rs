@@ -126,8 +126,9 @@ impl Integration<'_> {
             self.trip(walker, false, unit)?;
             return self.trip(walker, true, unit);
         };
-        let n = self.n_trajectories;
-        let stream = |trip: usize| random::stream(self.seed, stream_of_turn(n, 2 + trip, i));
+        let stream = |trip: usize| {
+            random::stream(self.seed, stream_of_turn(self.n_trajectories, 2 + trip, i))
+        };
         // Each trip begins in equilibrium at its own end: from where the trip down ended, one up would miss the same parts.
         home.reset();
         let arrivals = HOME_ARRIVALS * home.space().len() as u64;

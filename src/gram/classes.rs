@@ -100,8 +100,7 @@ impl ClassPlanes {
     /// Returns the dual coefficients of each class, shape (C, m), whose sum over the classes is zero, from those of the planes:
     /// `w = Σ a_ic ψ_ic` has those with `w_c = -Σ a_ic φ_i` over the examples of other classes, and so on.
     pub fn class_duals(&self, duals: &[f64]) -> Vec<Vec<f64>> {
-        let m = self.examples();
-        let mut classes = vec![vec![0.0; m]; self.n_classes];
+        let mut classes = vec![vec![0.0; self.examples()]; self.n_classes];
         for (plane, &a) in duals.iter().enumerate() {
             let (example, own, other) = self.of(plane);
             classes[own][example] += a;
@@ -124,8 +123,7 @@ impl ClassPlanes {
 
     /// Returns the values of each class at the examples, shape (C, m), of sum 0 over the classes, from the plane coordinates.
     pub fn class_fields(&self, field: &[f64]) -> Vec<Vec<f64>> {
-        let m = self.examples();
-        let mut classes = vec![vec![0.0; m]; self.n_classes];
+        let mut classes = vec![vec![0.0; self.examples()]; self.n_classes];
         for (plane, &f) in field.iter().enumerate() {
             let (example, own, _) = self.of(plane);
             classes[own][example] += f / self.n_classes as f64;

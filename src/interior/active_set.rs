@@ -171,8 +171,7 @@ impl<'s> ActiveSet<'s> {
 
     /// Bound of the rounding error of margin i, due to the rounding of the multipliers.
     fn rounding(&self, i: usize) -> f64 {
-        let gram = self.space.gram();
-        let row = gram.shifted_row(i);
+        let row = self.space.gram().shifted_row(i);
         let terms = (0..self.a.len()).filter(|&j| self.a[j] > 0.0);
         let sum: f64 = terms.map(|j| self.a[j] * row[j].abs()).sum();
         ROUNDING * sum

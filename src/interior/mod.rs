@@ -55,10 +55,9 @@ pub fn hard_point(space: &VersionSpace, mirror: Mirror, control: &Control) -> Re
         return max_margin::interior_point(space, control);
     }
     // Take the version space of these walls alone.
-    let gram = space.gram();
     let labels = hard.iter().map(|&i| space.labels()[i]).collect();
     memory::check_vectors(hard.len(), hard.len())?;
-    let part = VersionSpace::new(gram.submatrix(&hard), labels)?;
+    let part = VersionSpace::new(space.gram().submatrix(&hard), labels)?;
     let padded = |values: Vec<f64>| {
         let mut all = vec![0.0; space.len()];
         for (&i, value) in hard.iter().zip(values) {
@@ -66,8 +65,9 @@ pub fn hard_point(space: &VersionSpace, mirror: Mirror, control: &Control) -> Re
         }
         all
     };
-    let found = max_margin::interior_point(&part, control);
-    found.map(padded).map_err(|error| error.map_certificate(padded))
+    max_margin::interior_point(&part, control)
+        .map(padded)
+        .map_err(|error| error.map_certificate(padded))
 }
 
 fn lengths(gram: &Gram) -> Vec<f64> {

@@ -62,9 +62,8 @@ static TABLE: LazyLock<Vec<Series>> = LazyLock::new(|| {
 
 /// Returns the coefficients of the powers of d in Φ(x + d): `φ^(n-1)(x) / n!`, from Hermite polynomials.
 fn series(x: f64) -> [f64; ORDER + 1] {
-    let density = normal(x);
     let mut terms = [distribution(x); ORDER + 1];
-    let (mut last, mut hermite, mut factor) = (0.0, 1.0, density);
+    let (mut last, mut hermite, mut factor) = (0.0, 1.0, normal(x));
     for (n, term) in terms.iter_mut().enumerate().skip(1) {
         let n = n as f64;
         factor /= n;

@@ -88,8 +88,7 @@ impl Factor {
             None => fields.concat(),
             Some(planes) => planes.plane_field(&fields),
         };
-        let dual = self.solve_upper(&mut xi);
-        Draw { dual, field, square }
+        Draw { dual: self.solve_upper(&mut xi), field, square }
     }
 
     /// Redraws the direction, with plane coordinates g, of a ball at f. Returns the dual coefficients of the change, if any.

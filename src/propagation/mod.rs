@@ -195,8 +195,7 @@ pub fn by_values(
     for (i, j) in (0..r).flat_map(|i| (0..i).map(move |j| (i, j))) {
         sums[[i, j]] = sums[[j, i]];
     }
-    let half = factors.dot(&sums);
-    general_mat_mul(-0.5, &half, &factors.t(), 0.0, &mut by_gram);
+    general_mat_mul(-0.5, &factors.dot(&sums), &factors.t(), 0.0, &mut by_gram);
     Ok(by_values)
 }
 
@@ -235,8 +234,7 @@ struct Posterior {
 impl Posterior {
     fn new((m, r): (usize, usize)) -> Self {
         let [factor, root] = [(); 2].map(|()| Array2::zeros((r, r)));
-        let half = Array2::zeros((m, r));
-        Self { factor, root, half, solved: vec![0.0; r] }
+        Self { factor, root, half: Array2::zeros((m, r)), solved: vec![0.0; r] }
     }
 
     /// Moves to the sites of rows that are to be multiplied by signs.

@@ -315,8 +315,8 @@ impl SoftBalls {
         loop {
             let mut angles = Vec::new();
             for &ball in flying {
-                let wanted = self.balls[ball].flight.wanted();
-                angles.extend(wanted.into_iter().map(|angle| (ball, angle)));
+                let flight = &mut self.balls[ball].flight;
+                angles.extend(flight.wanted().into_iter().map(|angle| (ball, angle)));
             }
             if angles.is_empty() {
                 return Ok((references, n_trials));
@@ -398,8 +398,7 @@ impl SoftBalls {
         direction.fill(0.0);
         ball.of[1].fill(0.0);
         ball.flight = Flight::new(ball.rng.sample(Exp1), 0.0);
-        let from = [ball.at[0].clone(), ball.of[0].clone()];
-        ball.step = Step { from, ..Step::default() };
+        ball.step = Step { from: [ball.at[0].clone(), ball.of[0].clone()], ..Step::default() };
         turns.balls.push(index);
         turns.directions.push([0.0; 2]);
     }

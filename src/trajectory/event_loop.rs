@@ -213,9 +213,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         observer: &mut impl Observer,
         control: &Control,
     ) -> Result<()> {
-        let gram = self.space.gram();
         let reproject_every =
-            REPROJECT_EVERY.max(REPROJECT_EVERY_PER_PLANE.saturating_mul(gram.len()));
+            REPROJECT_EVERY.max(REPROJECT_EVERY_PER_PLANE.saturating_mul(self.space.len()));
         let mut since_check = 0;
         let (mut path_seen, mut stuck) = (self.tally.path, 0);
         let mut reported = self.tally.bounces;

@@ -94,8 +94,7 @@ impl Bridge<'_> {
     /// The next random stream of a walker. The first streams belong to the walkers and the pilot.
     fn stream(&self, index: usize, walker: &mut BridgeWalker) -> Stream {
         walker.streams += 1;
-        let n = self.n_trajectories;
-        random::stream(self.seed, n * (walker.streams + 1) + 1 + index)
+        random::stream(self.seed, self.n_trajectories * (walker.streams + 1) + 1 + index)
     }
 
     /// Returns a trajectory on rung k that begins at a point; [`Error::Breakdown`] if the ball is not there.
@@ -163,8 +162,7 @@ impl Bridge<'_> {
             walker.draws.push(gaussians::inside(&draws));
         }
         let visit = |walker: &mut BridgeWalker, k: usize, point: &Point| {
-            let rng = self.stream(index, walker);
-            let mut trajectory = self.launch(k, point, rng)?;
+            let mut trajectory = self.launch(k, point, self.stream(index, walker))?;
             self.sample(k, &mut trajectory, &mut walker.samples, count)
         };
         let top = self.rungs.len();
