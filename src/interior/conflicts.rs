@@ -8,7 +8,7 @@ use crate::space::{Mirror, Role, VersionSpace, is_parallel};
 pub fn check(space: &VersionSpace, mirror: Mirror, control: &Control) -> Result<()> {
     let is_closed = |side: [u32; 2]| mirror.log_weight(side) == f64::NEG_INFINITY;
     let conflict = space.roles().iter().enumerate().find_map(|(i, role)| match *role {
-        Role::Decides { above, below } if is_closed(above) && is_closed(below) => Some(i),
+        Role::Decides(sides) if sides.into_iter().all(is_closed) => Some(i),
         _ => None,
     });
     let Some(i) = conflict else { return Ok(()) };
@@ -44,9 +44,9 @@ fn fewest_violations(
     let fewest = [&along[..], &against].map(|f| count(space.violations(f)));
     let hard = mirror.0.map(|kappa| u32::from(kappa == 0.0));
     let least = space.roles().iter().map(|role| match *role {
-        Role::Decides { above, below } => {
-            let hard_count = |side: [u32; 2]| count([hard[0] * side[0], hard[1] * side[1]]);
-            hard_count(above).min(hard_count(below))
+        Role::Decides(sides) => {
+            let [above, below] = sides.map(|side| count([hard[0] * side[0], hard[1] * side[1]]));
+            above.min(below)
         }
         _ => 0,
     });

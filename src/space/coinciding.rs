@@ -16,7 +16,7 @@ pub enum Role {
     /// Another plane decides. `agrees` if all planes of the group ask for the same side.
     Follows { agrees: bool },
     /// Decides for its group: numbers of planes of labels -1 and +1 satisfied where its coordinate is positive, and negative.
-    Decides { above: [u32; 2], below: [u32; 2] },
+    Decides([[u32; 2]; 2]),
 }
 
 /// Returns whether the planes of two examples with this inner product coincide, up to rounding.
@@ -50,8 +50,7 @@ pub fn roles(gram: &Gram, labels: &[i8]) -> Vec<Role> {
         if roles[i] != Role::Alone {
             continue;
         }
-        let (mut above, mut below) = ([0; 2], [0; 2]);
-        let mut group = Vec::new();
+        let (mut sides, mut group) = ([[0; 2]; 2], Vec::new());
         let row = gram.row(i);
         // Few planes coincide with another. A vectorized test without branches excludes the rest.
         let may_coincide =
@@ -63,16 +62,16 @@ pub fn roles(gram: &Gram, labels: &[i8]) -> Vec<Role> {
             let inner = row.at(j) + gram.offset();
             if is_parallel(gram, i, j, inner) {
                 group.push(j);
-                let satisfied_above = (inner > 0.0) == (labels[j] > 0);
-                let side = if satisfied_above { &mut above } else { &mut below };
-                side[usize::from(labels[j] > 0)] += 1;
+                let is_positive = labels[j] > 0;
+                let is_below = (inner > 0.0) != is_positive;
+                sides[usize::from(is_below)][usize::from(is_positive)] += 1;
             }
         }
         if group.len() > 1 {
             for j in group {
-                roles[j] = Role::Follows { agrees: above == [0; 2] || below == [0; 2] };
+                roles[j] = Role::Follows { agrees: sides.contains(&[0; 2]) };
             }
-            roles[i] = Role::Decides { above, below };
+            roles[i] = Role::Decides(sides);
         }
     }
     if roles.iter().all(|role| *role == Role::Alone) { Vec::new() } else { roles }

@@ -69,7 +69,7 @@ impl Transparency for Mirror {
     fn transparency(&self, space: &VersionSpace, plane: usize, f: f64, _: [u32; 2]) -> f64 {
         match space.role(plane) {
             Role::Follows { agrees: false } => 1.0,
-            Role::Decides { above, below } if above != [0; 2] && below != [0; 2] => {
+            Role::Decides(sides) if !sides.contains(&[0; 2]) => {
                 let (here, there) = space.violated(plane, f);
                 let ratio = (self.log_weight(there) - self.log_weight(here)).exp();
                 // Two hard sides give NaN: nothing passes.

@@ -104,7 +104,7 @@ impl<'a> VersionSpace<'a> {
             let disagrees = match role {
                 Role::Alone => false,
                 Role::Follows { agrees } => !agrees,
-                Role::Decides { above, below } => *above != [0; 2] && *below != [0; 2],
+                Role::Decides(sides) => !sides.contains(&[0; 2]),
             };
             match &self.planes {
                 None => false,
@@ -195,11 +195,11 @@ impl<'a> VersionSpace<'a> {
 
     /// Returns the planes of labels -1 and +1, of those that plane i decides for, violated on the side of `f` and on the other.
     pub(super) fn violated(&self, i: usize, f: f64) -> ([u32; 2], [u32; 2]) {
-        let (above, below) = match self.role(i) {
-            Role::Alone if self.labels[i] > 0 => ([0, 1], [0, 0]),
-            Role::Alone => ([0, 0], [1, 0]),
-            Role::Follows { .. } => ([0; 2], [0; 2]),
-            Role::Decides { above, below } => (above, below),
+        let [above, below] = match self.role(i) {
+            Role::Alone if self.labels[i] > 0 => [[0, 1], [0, 0]],
+            Role::Alone => [[0, 0], [1, 0]],
+            Role::Follows { .. } => [[0; 2]; 2],
+            Role::Decides(sides) => sides,
         };
         if f.is_sign_positive() { (below, above) } else { (above, below) }
     }
