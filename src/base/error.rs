@@ -23,9 +23,8 @@ pub enum Error {
     /// No weight vector satisfies all examples, or none was found.
     #[error(
         "no weight vector was found that satisfies all {examples} examples (the best one tried violates {violations}): \
-         {}{}",
-        verdict(*margin_bound),
-        culprits(*margin_bound, certificate, *examples)
+         {}",
+        verdict(*margin_bound, certificate, *examples)
     )]
     Infeasible {
         /// Number of examples.
@@ -65,28 +64,24 @@ pub enum Error {
     Interrupted,
 }
 
-fn verdict(margin_bound: f64) -> String {
+/// Also names the examples of a proof that needs two of them. The certificate may have a row of weights for each class.
+fn verdict(margin_bound: f64, certificate: &[f64], examples: usize) -> String {
     if margin_bound < SMALLEST_MARGIN {
-        "the data are not separable with this kernel, or only by a margin that rounding hides"
-            .into()
-    } else {
-        format!(
-            "the data are not separable with this kernel, or only by a margin that the search did not reach (it \
-             is at most {margin_bound:.1e} of the longest feature vector)"
-        )
+        let hidden =
+            "the data are not separable with this kernel, or only by a margin that rounding hides";
+        let weighted = (0..certificate.len()).filter(|&i| certificate[i] > 0.0);
+        let mut weighted = weighted.map(|i| i % examples.max(1));
+        return match (weighted.next(), weighted.next(), weighted.next()) {
+            (Some(i), Some(j), None) => {
+                format!("{hidden}, because of examples {} and {} alone", i.min(j), i.max(j))
+            }
+            _ => hidden.into(),
+        };
     }
-}
-
-/// Names the examples of a proof that needs two of them. The certificate may have a row of weights for each class.
-fn culprits(margin_bound: f64, certificate: &[f64], examples: usize) -> String {
-    let weighted = (0..certificate.len()).filter(|&i| certificate[i] > 0.0);
-    let mut weighted = weighted.map(|i| i % examples.max(1));
-    match (weighted.next(), weighted.next(), weighted.next()) {
-        (Some(i), Some(j), None) if margin_bound < SMALLEST_MARGIN => {
-            format!(", because of examples {} and {} alone", i.min(j), i.max(j))
-        }
-        _ => String::new(),
-    }
+    format!(
+        "the data are not separable with this kernel, or only by a margin that the search did not reach (it \
+         is at most {margin_bound:.1e} of the longest feature vector)"
+    )
 }
 
 impl Error {

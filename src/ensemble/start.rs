@@ -51,10 +51,8 @@ pub fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
         let (mut trajectory, start) = match trapped {
             Ok(trajectory) => (trajectory, caught),
             Err(rng) => {
-                let position = match interior.take() {
-                    Some(position) => position,
-                    None => hard_point(space, mirror, control)?,
-                };
+                let known = interior.take();
+                let position = known.map_or_else(|| hard_point(space, mirror, control), Ok)?;
                 let trajectory = at(space, interior.insert(position), rng, control)?;
                 (trajectory, Start::MaxMargin)
             }

@@ -88,14 +88,15 @@ impl<'a> Inverse<'a> {
 
     fn solve_of_examples(&self, vectors: &mut [Vec<f64>], control: &Control) -> Result<()> {
         let (fours, rest) = vectors.as_chunks_mut();
-        for (panel, first) in (0..self.examples()).step_by(PANEL).enumerate() {
+        let panels = (0..self.examples()).step_by(PANEL).enumerate();
+        for (panel, first) in panels.clone() {
             if panel % CHECK_EVERY == 0 {
                 control.check()?;
             }
             fours.iter_mut().for_each(|xs| self.forward::<SHARING>(first, xs));
             rest.iter_mut().for_each(|x| self.forward(first, array::from_mut(x)));
         }
-        for (panel, first) in (0..self.examples()).step_by(PANEL).enumerate().rev() {
+        for (panel, first) in panels.rev() {
             if panel % CHECK_EVERY == 0 {
                 control.check()?;
             }

@@ -164,21 +164,22 @@ pub fn largest_probabilities<'py>(py: Python<'py>, behind: Matrix) -> PyResult<N
     let behind = behind.as_array();
     let found = call::here(py, |control| {
         let mut found = ndarray::Array2::zeros(behind.dim());
-        let (mut column, mut p) = (vec![0.0; behind.nrows()], vec![0.0; behind.nrows()]);
+        let (mut column, mut p) = (Vec::new(), vec![0.0; behind.nrows()]);
         let mut largest = Largest::new();
         for (i, (from, mut to)) in behind.columns().into_iter().zip(found.columns_mut()).enumerate()
         {
             if i % COLUMNS == 0 {
                 control.check()?;
             }
-            column.iter_mut().zip(from).for_each(|(x, &b)| *x = b);
+            column.clear();
+            column.extend(from);
             for b in &column {
                 require(*b >= 0.0, "behind", b, "at least 0")?;
             }
             let got = "a column without 0";
             require(column.contains(&0.0), "behind", got, "0 for the largest")?;
             largest.probabilities(&column, &mut p);
-            to.iter_mut().zip(&p).for_each(|(to, p)| *to = *p);
+            to.assign(&ndarray::aview1(&p));
         }
         Ok(found)
     })?;
