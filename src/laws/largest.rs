@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use crate::simd::dot::add;
 use crate::simd::log_normal::ln_normal_cdf_all;
-use crate::simd::special::{hazard, hazard_plain, normal};
+use crate::simd::special::{hazard, hazard_plain, normal, whole};
 use crate::simd::vector_fn;
 
 /// Nodes of the integral, which fill vectors. The first is [`FIRST`].
@@ -157,14 +157,8 @@ pub fn about_mode(contrasts: &mut [f64], bends: Option<&mut [f64]>) -> f64 {
         }
     }
     let step = STEP / (1.0 + given.len() as f64).sqrt();
-    let n_nodes = 2.0 * HALF_WIDTH / step;
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "at most some hundreds"
-    )]
-    let nodes: Vec<f64> =
-        (0..=n_nodes as usize).map(|k| mode - HALF_WIDTH + step * k as f64).collect();
+    let n_nodes = whole(2.0 * HALF_WIDTH / step);
+    let nodes: Vec<f64> = (0..=n_nodes).map(|k| mode - HALF_WIDTH + step * k as f64).collect();
     let mut weights: Vec<f64> = nodes.iter().map(|v| -0.5 * v * v).collect();
     let mut log_p = vec![0.0; nodes.len()];
     let mut hazards = Vec::with_capacity(given.len());
@@ -226,13 +220,7 @@ vector_fn! {
         let chosen = behind.iter().enumerate().filter(|(_, b)| is_near(**b));
         for ((c, &b), [below, density]) in chosen.zip(&mut *scratch) {
             // The series about the nearest entry of the table.
-            let place = (b + shift) * PER_UNIT as f64 + 0.5;
-            #[allow(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "within the table"
-            )]
-            let i = place as usize;
+            let i = whole((b + shift) * PER_UNIT as f64 + 0.5);
             let d = simd.splat_f64s(b + shift - i as f64 / PER_UNIT as f64);
             let (series, first) = (&table[i % PER_NODE], i / PER_NODE);
             let terms: [&[S::f64s]; ORDER + 1] =

@@ -17,6 +17,13 @@ pub fn normal(z: f64) -> f64 {
     (-0.5 * z * z).exp() * (0.5 * std::f64::consts::FRAC_1_PI).sqrt()
 }
 
+/// Returns the whole part of a number that is at least 0 and no larger than a vector is long.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it fits")]
+pub fn whole(x: f64) -> usize {
+    x as usize
+}
+
 /// Largest argument of the table, beyond which Φ(z) rounds to 1, and its number of entries per unit.
 const TABLE_TO: f64 = 8.0;
 const PER_UNIT: f64 = 64.0;
@@ -39,8 +46,7 @@ pub fn hazard(z: f64) -> f64 {
     if !(0.0..f64::from(TABLE_STEPS)).contains(&place) {
         return hazard_plain(z);
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the table")]
-    let k = place as usize;
+    let k = whole(place);
     let t = place - k as f64;
     let ([a, slope_a], [b, slope_b]) = (HAZARDS[k], HAZARDS[k + 1]);
     let (rise, u) = (b - a, 1.0 - t);
