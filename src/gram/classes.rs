@@ -208,16 +208,18 @@ impl Joint<'_> {
         first
     }
 
-    /// Appends the row of a plane.
-    pub fn write_row(&self, planes: &ClassPlanes, plane: usize, row: &mut Vec<f64>) {
+    /// Returns the row of a plane.
+    pub fn row_of_classes(&self, planes: &ClassPlanes, plane: usize) -> Vec<f64> {
         let mut sorted = vec![0.0; planes.examples()];
         self.sort(planes, plane, &mut sorted);
         let (mut column, mut factors) = (sorted.clone(), vec![0.0; planes.n_classes]);
         let arrays = (&*sorted, &mut *column, &mut *factors);
         let mut columns = ColumnRow::new(planes, &[(plane, 1.0)], arrays);
+        let mut row = Vec::with_capacity(planes.len());
         for column in 0..planes.n_classes - 1 {
             row.extend_from_slice(columns.at(column));
         }
+        row
     }
 }
 

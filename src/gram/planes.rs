@@ -175,18 +175,16 @@ impl<'a> Joint<'a> {
     }
 
     pub fn row(&self, plane: usize) -> Row<'_> {
-        let mut row = Vec::new();
-        match &self.planes {
-            Planes::Classes(planes) => self.write_row(planes, plane, &mut row),
+        Row::Doubles(Cow::Owned(match &self.planes {
+            Planes::Classes(planes) => self.row_of_classes(planes, plane),
             Planes::Walls(walls) => {
                 let mut sum = vec![0.0; walls.coordinates];
                 self.add_up(walls, &[(plane, 1.0)], &mut sum);
-                row.resize(walls.len(), 0.0);
-                walls.field(&sum, &mut row);
+                let mut row = self.planes.plane_field(&[sum]);
                 row[plane] = self.entry(plane, plane);
+                row
             }
-        }
-        Row::Doubles(Cow::Owned(row))
+        }))
     }
 
     pub fn entry(&self, i: usize, j: usize) -> f64 {
