@@ -302,7 +302,3 @@ fn sort<E: Entry>(row: &[E], order: Option<&[usize]>, offset: f64, sorted: &mut 
         }
     });
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/gram/classes.rs"]
-mod tests;

@@ -3,9 +3,6 @@
 mod classes;
 mod dense;
 mod planes;
-#[cfg(test)]
-#[path = "../../tests/unit/gram/mod.rs"]
-mod tests;
 mod walls;
 
 use std::sync::Arc;

@@ -8,6 +8,10 @@ mod base {
 mod ensemble {
     mod pool;
 }
+mod gram {
+    mod classes;
+    mod singles;
+}
 mod linalg {
     mod updatable_cholesky;
 }

@@ -327,7 +327,3 @@ pub fn log_share(inside: usize, n: usize) -> (f64, f64) {
 pub fn may_be_log_share(value: f64, error: f64) -> bool {
     value <= ABOVE * error.min(1.0)
 }
-
-#[cfg(test)]
-#[path = "../../../tests/unit/evidence/bridge/gaussians.rs"]
-mod tests;

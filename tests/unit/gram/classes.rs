@@ -1,13 +1,12 @@
-//! Tests of `gram::classes` that need its private parts.
+//! Tests of `gram::classes`.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-use super::*;
 use crate::base::{Control, Error};
-use crate::gram::Joint;
+use crate::gram::{Gram, Joint};
 use crate::simd::Precision;
-use crate::simd::pass::Kick;
+use crate::simd::pass::{self, Kick};
 use crate::space::VersionSpace;
 
 fn labels() -> impl Strategy<Value = (Vec<usize>, usize)> {

@@ -33,3 +33,13 @@ fn determinants() {
     let exact = -0.5 * k * (1.0 + a).ln();
     assert!((found - exact).abs() < 4.0 * error && error < 0.05, "{found} ± {error}, {exact}");
 }
+
+#[test]
+fn shares_exceed_one_by_their_error_at_most() {
+    assert!(gaussians::may_be_log_share(-3.0, 0.1));
+    assert!(gaussians::may_be_log_share(0.4, 0.1));
+    assert!(gaussians::may_be_log_share(4.9, 1e3));
+    assert!(!gaussians::may_be_log_share(0.6, 0.1));
+    assert!(!gaussians::may_be_log_share(5.1, 1e3));
+    assert!(!gaussians::may_be_log_share(f64::NAN, 0.1));
+}

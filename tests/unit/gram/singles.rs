@@ -1,7 +1,10 @@
 //! Compares a matrix of singles with one of doubles.
 
-use super::*;
 use proptest::prelude::*;
+
+use crate::base::Control;
+use crate::gram::Gram;
+use crate::simd::Precision;
 
 /// Inner products of points, one of which is there twice.
 fn products() -> impl Strategy<Value = Vec<f64>> {
