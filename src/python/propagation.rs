@@ -98,25 +98,16 @@ pub fn propagation<'py>(
         Array2::from_shape_vec((n, m), values).expect("a value each")
     };
     let sum = |of: &dyn Fn(&Approximation) -> f64| found.iter().map(of).sum::<f64>();
-    let by_level: Vec<f64> = (0..m).map(|i| sum(&|one| one.by_level[i])).collect();
-    let by_noise = [0, 1].map(|k| sum(&|one| one.by_noise[k])).to_vec();
-    let by_thresholds = sum(&|one| one.by_thresholds);
-    let log_evidence: Vec<f64> = found.iter().map(|one| one.log_evidence).collect();
-    let converged: Vec<bool> = found.iter().map(|one| one.converged).collect();
-    let (precision, shift) = (each(|one| &one.precision), each(|one| &one.shift));
-    let left_out = each(|one| &one.left_out);
-    let level = level.to_owned();
-    let posteriors = Bound::new(py, Posteriors { found, level, n_threads })?;
     dict!(py,
-        "posteriors": posteriors,
-        "log_evidence" => log_evidence,
-        "converged" => converged,
-        "precision" => precision,
-        "shift" => shift,
-        "left_out" => left_out,
-        "by_noise" => by_noise,
-        "by_level" => by_level,
-        "by_thresholds": by_thresholds,
+        "log_evidence" => found.iter().map(|one| one.log_evidence).collect::<Vec<_>>(),
+        "converged" => found.iter().map(|one| one.converged).collect::<Vec<_>>(),
+        "precision" => each(|one| &one.precision),
+        "shift" => each(|one| &one.shift),
+        "left_out" => each(|one| &one.left_out),
+        "by_noise" => [0, 1].map(|k| sum(&|one| one.by_noise[k])).to_vec(),
+        "by_level" => (0..m).map(|i| sum(&|one| one.by_level[i])).collect::<Vec<_>>(),
+        "by_thresholds": sum(&|one| one.by_thresholds),
+        "posteriors": Bound::new(py, Posteriors { found, level: level.to_owned(), n_threads })?,
     )
 }
 
