@@ -16,8 +16,6 @@ mod paths;
 
 use std::ops::Range;
 
-use serde::Deserialize;
-
 use crate::base::blocks;
 use crate::simd::log_normal::{ln_interval_all, ln_normal_cdf_all, ln_with_noise_all};
 pub use largest::Largest;
@@ -30,17 +28,14 @@ pub const BLOCK: usize = 512;
 /// One contrast of the observations in a block.
 pub type Lane = [f64; BLOCK];
 
-/// The law of a label given the contrasts of its observation, by its name in `bayespoint.labels.laws`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// The law of a label given the contrasts of its observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// One contrast is positive.
-    #[serde(rename = "one wall")]
     OneWall,
     /// A value lies between two ends.
-    #[serde(rename = "interval")]
     Interval,
     /// One value is the largest.
-    #[serde(rename = "largest")]
     LargestOf,
 }
 

@@ -19,8 +19,7 @@ const COLUMNS: usize = 4096;
 /// Observed labels: the attributes of `bayespoint.labels.laws.Observed`.
 #[derive(FromPyObject)]
 pub struct ObservedLabels<'py> {
-    #[pyo3(from_py_with = super::read)]
-    law: Law,
+    law: String,
     n_contrasts: usize,
     floors: Vector<'py>,
     spans: Vector<'py>,
@@ -29,7 +28,12 @@ pub struct ObservedLabels<'py> {
 impl ObservedLabels<'_> {
     /// The labels of n observations, whose arrays are empty or have a number for each.
     fn observed(&self, n_values: usize) -> PyResult<Observed<'_>> {
-        let law = self.law;
+        let law = match &*self.law {
+            "one wall" => Law::OneWall,
+            "interval" => Law::Interval,
+            "largest" => Law::LargestOf,
+            other => return Err(Error::invalid("law", other, "the name of a law").into()),
+        };
         require(law.takes(self.n_contrasts), "n_contrasts", self.n_contrasts, "those of the law")?;
         let n = n_values / self.n_contrasts;
         check_shape("values", n * self.n_contrasts == n_values, n_values)?;
