@@ -280,7 +280,7 @@ class Model(Stored):
         offset = basis.offset if problem.walls is None else 0.0
         constants = offset * dual.sum(axis=2, keepdims=True) - shifts
         alone = []
-        for part in validation.blocks(m, max(1, min(_COLUMNS, _VALUES // len(rows)))):
+        for part in validation.blocks(m, min(_COLUMNS, _VALUES // len(rows))):
             own, label = dual[..., part], self.label[part]
             heights = (rows @ gram[:m, part]).reshape(own.shape) + basis.softness[part] * own
             values = heights + constants  # a row for each threshold
