@@ -11,6 +11,7 @@ import numpy as np
 
 from bayespoint import SampleOptions, VersionSpace
 from bayespoint.papers import dynamics
+from bayespoint.tuning import objective
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
@@ -102,3 +103,13 @@ def polygon_centroid(x, y):
 
 WORDS = ["to", "be", "or", "not", "that", "is", "the", "question", "whether", "tis"]
 SETS = [set(np.random.default_rng(seed(k)).choice(WORDS, 5)) for k in range(30)]
+
+
+def without_evidence(monkeypatch):
+    """Let a search find no setting that has an evidence."""
+
+    def fails(self, theta):
+        self.record.add([0.0] * len(self.task.columns))
+        return objective.Point(-np.inf, np.zeros(len(theta)), np.empty(0))
+
+    monkeypatch.setattr(objective.Objective, "point", fails)

@@ -20,8 +20,7 @@ from bayespoint.base import linalg
 from bayespoint.blocks import Blocks
 from bayespoint.estimators import progress
 from bayespoint.posterior import several
-from bayespoint.tuning import objective
-from helpers import seed
+from helpers import seed, without_evidence
 
 IRIS = load_iris(return_X_y=True)
 
@@ -261,12 +260,7 @@ def test_hard_boundary_needs_separable_examples():
 def test_a_search_without_any_evidence_keeps_the_kernel_of_its_start(monkeypatch):
     """As without softness, where rounding may leave a matrix that is not positive definite."""
     x, y, _ = blobs(40)
-
-    def fails(self, theta):
-        self.record.add([0.0] * len(self.task.columns))
-        return objective.Point(-np.inf, np.zeros(len(theta)), np.empty(0))
-
-    monkeypatch.setattr(objective.Objective, "point", fails)
+    without_evidence(monkeypatch)
     model = BayesPointClassifier("rbf", softness=0.0, label_noise=0.2, random_state=seed(0))
     with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
         model.set_params(standardize=False).fit(x, y)

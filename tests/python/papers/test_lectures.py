@@ -12,11 +12,16 @@ from bayespoint.papers.experiments.rows import Rows
 from helpers import seed
 
 
+def measured(experiment, n):
+    """Return the rows of a quick run of an experiment, and its settings."""
+    settings = Settings(n, quick=True, seed=seed(0))
+    units = experiment.units(settings)
+    return Rows([unit | experiment.measure(unit, settings) for unit in units]), settings
+
+
 @pytest.fixture(scope="module")
 def perceptrons():
-    settings = Settings(12, quick=True, seed=seed(0))
-    units = lectures._units(settings)
-    return Rows([unit | lectures._measure(unit, settings) for unit in units]), settings
+    return measured(EXPERIMENTS["perceptron-margins"], 12)
 
 
 def holds(report, text):
@@ -41,19 +46,16 @@ def test_the_printed_algorithm_by_hand():
 
 def test_margins(perceptrons):
     rows, settings = perceptrons
-    report = EXPERIMENTS["perceptron-margins"].report(rows, settings)
-    assert holds(report, "makes the same updates")
-    assert holds(report, "never has more than D + 1")
+    report = EXPERIMENTS["perceptron-margins"].report
+    of_rows = report(rows, settings)
     for misprint in ("as the sign of a mistake", "b is the mean of", "wᵀx + b < -1"):
-        assert not holds(report, misprint)
-    assert not holds(
-        EXPERIMENTS["perceptron-margins"].report(changed(rows, **{"same R": 0}), settings),
-        "makes the same updates",
-    )
-    assert not holds(
-        EXPERIMENTS["perceptron-margins"].report(changed(rows, support=99), settings),
-        "never has more than D + 1",
-    )
+        assert not holds(of_rows, misprint)
+    for key, value, text in (
+        ("same R", 0, "makes the same updates"),
+        ("support", 99, "never has more than D + 1"),
+    ):
+        assert holds(of_rows, text)
+        assert not holds(report(changed(rows, **{key: value}), settings), text)
 
 
 @pytest.mark.parametrize("name", ["R", "R2"])
@@ -85,10 +87,8 @@ def test_boundary(perceptrons):
 
 @pytest.mark.long
 def test_width():
-    settings = Settings(3, quick=True, seed=seed(0))
     experiment = EXPERIMENTS["kernel-width"]
-    units = experiment.units(settings)
-    rows = Rows([unit | experiment.measure(unit, settings) for unit in units])
+    rows, settings = measured(experiment, 3)
     report = experiment.report(rows, settings)
     assert holds(report, "makes the surface flat")
     assert holds(report, "classes apart: σ = d")
@@ -98,10 +98,8 @@ def test_width():
 
 
 def test_exclusive_or():
-    settings = Settings(2, quick=True, seed=seed(0))
     experiment = EXPERIMENTS["exclusive-or"]
-    units = experiment.units(settings)
-    rows = Rows([unit | experiment.measure(unit, settings) for unit in units])
+    rows, settings = measured(experiment, 2)
     report = experiment.report(rows, settings)
     assert holds(report, "no linear classifier gives")
     assert holds(report, "a hard margin with an RBF kernel does")

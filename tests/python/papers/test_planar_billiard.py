@@ -77,6 +77,12 @@ def cut_off(path, length):
 
 
 @pytest.mark.long
+def assert_mean(points, expected):
+    """Check the mean of independent points, by five of its standard errors."""
+    error = np.std(points, axis=0, ddof=1) / math.sqrt(len(points))
+    assert (np.abs(np.mean(points, axis=0) - expected) < 5 * error).all()
+
+
 def test_time_average_is_the_centroid():
     """The uniform distribution is invariant: from a random start any time average is unbiased."""
     draw = rng(36)
@@ -89,8 +95,7 @@ def test_time_average_is_the_centroid():
             while (path := billiard(polygon, n_bounces, random_state=seed)).length < length:
                 n_bounces *= 2  # acute corners need many
             means.append(cut_off(path, length))
-        error = np.std(means, axis=0, ddof=1) / math.sqrt(len(means))
-        assert (np.abs(np.mean(means, axis=0) - polygon.centroid) < 4.5 * error).all()
+        assert_mean(means, polygon.centroid)
 
 
 def test_reflections_at_a_scatterer():
@@ -125,8 +130,7 @@ def test_time_average_beside_a_scatterer():
         path = billiard(table, 1200, scatterer=disk, random_state=rng(50 + k))
         np.testing.assert_allclose(path.centroid, [expected, 1.0], atol=1e-12)
         means.append(cut_off(path, 400.0))
-    error = np.std(means, axis=0, ddof=1) / math.sqrt(len(means))
-    assert (np.abs(np.mean(means, axis=0) - path.centroid) < 5 * error).all()
+    assert_mean(means, path.centroid)
 
 
 @pytest.mark.parametrize("disk", [Circle(np.array([0.5, 1.0]), 0.5), Circle(np.ones(2), 0.0)])

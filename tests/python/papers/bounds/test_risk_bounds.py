@@ -18,8 +18,7 @@ from bayespoint import (
 from bayespoint.kernels import RBF, Linear, Polynomial
 from bayespoint.papers import bounds
 from bayespoint.papers.perceptron import KernelPerceptron
-from bayespoint.tuning import objective
-from helpers import SLOW, seed
+from helpers import SLOW, seed, without_evidence
 
 
 def taught(m, r, rng, *, noise=0.0):
@@ -210,12 +209,7 @@ def test_what_else_the_prior_takes_from_the_examples(monkeypatch):
     table.loc[3, "a"] = np.nan  # the median takes its place
     [reason] = reasons(model.fit(table, y))
     assert "missing values" in reason
-
-    def fails(self, theta):
-        self.record.add([0.0] * len(self.task.columns))
-        return objective.Point(-np.inf, np.zeros(len(theta)), np.empty(0))
-
-    monkeypatch.setattr(objective.Objective, "point", fails)
+    without_evidence(monkeypatch)
     model = BayesPointClassifier("rbf", softness=0.0, label_noise=0.2, standardize=False)
     with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
         model.set_params(random_state=seed(0)).fit(X, y)
