@@ -43,7 +43,11 @@ _OF_SVC = {
 def of_posterior(path: str, doc: str) -> Any:
     """Return a property that reads a part of the posterior of a fitted estimator."""
     part = attrgetter(path)
-    return property(lambda estimator: part(estimator._mixture), doc=doc)
+
+    def read(self: Estimator) -> Any:  # by a name, which numpydoc looks for
+        return part(self._mixture)
+
+    return property(read, doc=doc)
 
 
 @dataclass(eq=False, repr=False)
