@@ -120,7 +120,7 @@ install: $(INSTALL_STAMP) ## install the wheel, its extras and the development t
 demo: $(DEMO_STAMP) ## probabilities, abstaining and evidence beside other classifiers on sonar, and a picture
 	@$(VENV_PYTHON) examples/demo.py $(DEMO_ARGS)
 
-test: test-rust test-python ## what to run before a commit: engine, package, doctests, in about five minutes on two cores
+test: test-rust test-python ## what to run before a commit: engine, package, doctests, in about seven minutes on two cores
 
 test-all: test-rust-all test-python-all ## every test, the long ones too
 

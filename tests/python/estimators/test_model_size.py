@@ -136,6 +136,7 @@ def test_draws_are_singles_if_there_is_enough_softness():
     assert little.billiard_.draws.dtype == np.float64
 
 
+@pytest.mark.long
 def test_singles_change_predictions_less_than_sampling_does(monkeypatch):
     X, y = np.linspace(-2, 2, 300)[:, None], np.tile([0, 0, 1], 100)
     settings = {"kernel": kernels.RBF(1.0), "softness": 1e-4, "label_noise": 0.2}

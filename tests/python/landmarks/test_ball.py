@@ -374,6 +374,7 @@ def test_wrong_walls_between_thresholds_fail(place, name, wrong, monkeypatch):
         assert_moments(draws(block, 2, 100, **options)[0], mean, variance)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{"n_classes": 3}, ORDERED | {"noise": 0.1}, CHOICES], ids=str)
 def test_flights_bounce_as_often_as_those_of_the_plain_twin(settings):
     block, _ = problem(np.random.default_rng(seed(15)), 60, 6, **settings)
