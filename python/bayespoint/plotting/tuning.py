@@ -232,7 +232,8 @@ class TuningDisplay(Display):
 
 def _tied(search: Search) -> bool:
     """Return whether both classes had the same rate of label noise in all settings tried."""
-    first, second = search.tried[:, -4:-2].T
+    columns = [search.names.index(f"label_noise_{name}") for name in _CLASSES]
+    first, second = search.tried[:, columns].T
     return bool((first == second).all())
 
 

@@ -78,9 +78,9 @@ def cut_off(path, length):
 
 @pytest.mark.long
 def assert_mean(points, expected):
-    """Check the mean of independent points, by five of its standard errors."""
+    """Check the mean of independent points, by its standard error."""
     error = np.std(points, axis=0, ddof=1) / math.sqrt(len(points))
-    assert (np.abs(np.mean(points, axis=0) - expected) < 5 * error).all()
+    assert (np.abs(np.mean(points, axis=0) - expected) < 4.5 * error).all()
 
 
 def test_time_average_is_the_centroid():
