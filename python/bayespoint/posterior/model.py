@@ -266,7 +266,10 @@ class Model(Stored):
         return LeftOut.of_parts(labels, parts, examples.label)
 
     def without_each_row(self, problem: Problem) -> LeftOut | None:
-        """Return those of all examples of a matrix; None if some may be determined by others."""
+        """Return the leave-one-out predictions of all examples of a matrix.
+
+        None if some examples may be determined by the others.
+        """
         basis, draws, labels = self.basis, self.draws, self.labels
         singular = basis.softness.min() == 0 or basis.factor.pivots is not None
         if singular or labels.n_inputs > 1:

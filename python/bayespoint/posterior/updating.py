@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -148,6 +148,15 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     return replace(model, basis=basis, draws=draws, label=label, left_out=None)
 
 
+class _Agreement(NamedTuple):
+    """Which functions agree with new labels, and what the labels change."""
+
+    chosen: Indices  # (n,) the functions that are kept, some more than once
+    z: Floats  # (n, n_functions, k) coordinates that the labels give them
+    change: Floats  # parts whose mean is the change of the mean of the functions
+    change_of_z: Floats  # those of z
+
+
 def _agreeing(
     law: Labels,
     functions: Floats,
@@ -155,14 +164,12 @@ def _agreeing(
     corner: Floats,
     index: Indices,
     rng: np.random.Generator,
-) -> tuple[Indices, Floats, Floats, Floats] | None:
-    """Return which functions agree with the labels of new examples, and what the labels change.
+) -> _Agreement | None:
+    """Return which functions agree with the labels of new examples.
 
     `values` are those of the functions at k new examples, (n_values, k, n), without what z, (n,
-    n_functions, k), adds: its products with the (k, k) `corner`. Returns the (n,) functions that
-    are kept, some more than once, the z that the labels give them, and parts whose means are the
-    changes of the means of functions and of z. None if too many values had to be drawn until one
-    agreed with a label.
+    n_functions, k), adds: its products with the (k, k) `corner`. None if too many values had to be
+    drawn until one agreed with a label.
     """
     _, k, n = values.shape
     chosen, z = np.arange(n), np.zeros((n, functions.shape[1], k))
@@ -189,7 +196,7 @@ def _agreeing(
         if (drawn := _given_label(law, mean, deviation, label, rng)) is None:
             return None
         z[:, :, j] = drawn
-    return chosen, z, change, change_of_z
+    return _Agreement(chosen, z, change, change_of_z)
 
 
 def _log_label(law: Labels, mean: Floats, deviation: float, label: int) -> Floats:
